@@ -1,0 +1,143 @@
+"""What was measured: a stat, a case's stats, and the report of one evaluation in the layout `bide.eval.report.v2`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from eval_assets.errors import FormatError
+from eval_assets.model.base import Noun
+from eval_assets.model.runs import Provenance
+
+REPORT_FORMAT = "bide.eval.report.v2"
+"""Names the JSON layout of a report; a report of any other format is refused, never guessed at."""
+
+_RATE_TOLERANCE = 1e-9  # Rates are a quotient of two integers; only the last bits may differ between languages.
+
+
+class MetricStat(Noun):
+    """How often a metric passed, over the runs it could score."""
+
+    passes: int = Field(ge=0)
+    scored: int = Field(ge=0)
+    """Runs the metric passed or failed."""
+    unscored: int = Field(ge=0)
+    """Runs it could not score. They move neither the rate nor the interval, and block a verdict."""
+    rate: float = Field(ge=0, le=1)
+    """passes / scored; 0 where nothing was scored, with the interval [0, 1]: no evidence."""
+    ci_low: float = Field(ge=0, le=1)
+    ci_high: float = Field(ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _can_be_true(self) -> MetricStat:
+        if self.passes > self.scored:
+            raise ValueError(f"{self.passes} passes of {self.scored} scored runs cannot be")
+        rate = self.passes / self.scored if self.scored else 0.0
+        if not math.isclose(self.rate, rate, abs_tol=_RATE_TOLERANCE):
+            raise ValueError(f"the rate is {self.rate}, but {self.passes} of {self.scored} is {rate}")
+        if not self.ci_low - _RATE_TOLERANCE <= self.rate <= self.ci_high + _RATE_TOLERANCE:
+            raise ValueError(f"the interval [{self.ci_low}, {self.ci_high}] does not hold the rate {self.rate}")
+        return self
+
+    @property
+    def expected(self) -> int:
+        """Runs the metric was asked of, scored or not."""
+        return self.scored + self.unscored
+
+
+class CaseReport(Noun):
+    """One case's stats."""
+
+    name: str
+    hash: str = ""
+    """The case's own hash; empty in reports older than it. Empty hashes match nothing."""
+    metrics: dict[str, MetricStat]
+
+
+class Report(Noun):
+    """The stats of one evaluation: per case, per tag, overall; latency; provenance. Evidence, not a verdict."""
+
+    format: str
+    """Always `REPORT_FORMAT`."""
+    runs_per_case: int = Field(ge=1)
+    total_runs: int = Field(ge=0)
+    cases: tuple[CaseReport, ...]
+    overall: dict[str, MetricStat]
+    by_tag: dict[str, dict[str, MetricStat]] = Field(default_factory=dict)
+    latency_p50: int | None = Field(default=None, ge=0)
+    """Nanoseconds, nearest rank over all runs of known latency. None where no run's latency is known."""
+    latency_p95: int | None = Field(default=None, ge=0)
+    provenance: Provenance
+    extensions: dict[str, Any] = Field(default_factory=dict)
+    """What this project adds to the layout."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_this_layout(cls, data: Any) -> Any:
+        found = data.get("format") if isinstance(data, Mapping) else None
+        if found != REPORT_FORMAT:
+            raise ValueError(f"the format is {found!r}, wanted {REPORT_FORMAT!r}")
+        # Go writes an absent map or list as null, and leaves out an empty by_tag.
+        empty = {"cases": (), "overall": {}, "by_tag": {}, "extensions": {}}
+        return {**data, **{key: value for key, value in empty.items() if data.get(key) is None}}
+
+    @model_validator(mode="after")
+    def _overall_is_the_sum(self) -> Report:
+        sums = sum_counts(case.metrics for case in self.cases)
+        stated = {name: (stat.passes, stat.scored, stat.unscored) for name, stat in self.overall.items()}
+        for name in sorted(sums.keys() | stated.keys()):
+            if sums.get(name, (0, 0, 0)) != stated.get(name):
+                raise ValueError(
+                    f"overall {name!r} is {stated.get(name)} (passes, scored, unscored), "
+                    f"but its cases add up to {sums.get(name, (0, 0, 0))}"
+                )
+        return self
+
+    def to_json(self) -> str:
+        """The report as JSON; the same report gives the same bytes."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, source: str = "the report") -> Report:
+        """
+        Read a report this package or the Go package wrote.
+
+        Raises:
+            FormatError: Not JSON, another format, or numbers that cannot be true; every reason is listed.
+        """
+        try:
+            return cls.model_validate(json.loads(text, parse_constant=_refuse_constant))
+        except ValidationError as error:
+            reasons = "; ".join(_reason(detail) for detail in error.errors())
+            raise FormatError(f"{source} cannot be used: {reasons}") from error
+        except ValueError as error:
+            raise FormatError(f"{source} is not JSON: {error}") from error
+
+    @classmethod
+    def from_file(cls, path: Path) -> Report:
+        """Read a report from a file; the file is named in errors."""
+        return cls.from_json(path.read_bytes(), source=str(path))
+
+
+def sum_counts(stats: Iterable[Mapping[str, MetricStat]]) -> dict[str, tuple[int, int, int]]:
+    """Add up (passes, scored, unscored) by metric."""
+    sums: dict[str, tuple[int, int, int]] = {}
+    for by_metric in stats:
+        for name, stat in by_metric.items():
+            passes, scored, unscored = sums.get(name, (0, 0, 0))
+            sums[name] = (passes + stat.passes, scored + stat.scored, unscored + stat.unscored)
+    return sums
+
+
+def _reason(detail: Any) -> str:
+    place = ".".join(str(part) for part in detail["loc"])
+    return f"{place}: {detail['msg']}" if place else str(detail["msg"])
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")

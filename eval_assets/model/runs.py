@@ -1,0 +1,173 @@
+"""What came back: the output of a run, its trajectory and usage, and the run and evaluation it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from eval_assets.model.base import Noun
+from eval_assets.model.cases import Message
+
+
+class ToolCall(Noun):
+    """One call of a tool, as the model wrote it."""
+
+    name: str
+    """The tool's name; empty where the model left it out."""
+    arguments: str = ""
+    """The arguments as the model wrote them: JSON, if it kept to the format."""
+    id: str | None = None
+    """The provider's id of the call, where it gave one."""
+
+
+class Trajectory(Noun):
+    """Steps (model turns) and tool calls of a run, in order."""
+
+    steps: int = Field(default=0, ge=0)
+    """Model turns: assistant messages."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Every call of every turn, in order."""
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Message]) -> Trajectory:
+        """
+        Read the trajectory off OpenAI chat messages.
+
+        Raises:
+            ValueError: A message is not an object, or its `tool_calls` are not a list of objects.
+        """
+        turns = [message for message in messages if _role(message) == "assistant"]
+        calls = tuple(_tool_call(call) for turn in turns for call in turn.get("tool_calls") or ())
+        return cls(steps=len(turns), tool_calls=calls)
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the called tools, in order, repeats kept."""
+        return tuple(call.name for call in self.tool_calls)
+
+
+def _role(message: Message) -> Any:
+    if not isinstance(message, dict):
+        raise ValueError(f"a message must be an object with a role, found {type(message).__name__}")
+    return message.get("role")
+
+
+def _tool_call(call: Any) -> ToolCall:
+    if not isinstance(call, dict):
+        raise ValueError(f"a tool call must be an object, found {type(call).__name__}")
+    function = call.get("function") or {}
+    arguments = function.get("arguments")
+    identity = call.get("id")
+    return ToolCall(
+        name=str(function.get("name") or ""),
+        arguments=arguments if isinstance(arguments, str) else "" if arguments is None else str(arguments),
+        id=None if identity is None else str(identity),
+    )
+
+
+class Usage(Noun):
+    """Tokens a run used by the provider's own count. None where the provider did not say: unknown, never 0."""
+
+    input_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0)
+
+
+class RunOutput(Noun):
+    """
+    What came back from one run: an answer, the target's own error, or word that no answer was to be had.
+
+    Three kinds of run are told apart, because they count differently:
+    answered (`error` is None), failed by the target itself (`error` is set: the run fails), and *unavailable*
+    (`unavailable` is True: refused, timed out, 5xx; every metric leaves the run unscored, `error` says why).
+    """
+
+    final: str | None = None
+    """The last assistant text. None where there is none."""
+    messages: tuple[Message, ...] = ()
+    """The whole conversation as OpenAI chat messages."""
+    usage: Usage = Usage()
+    """Tokens, where known."""
+    latency_s: float | None = Field(default=None, ge=0)
+    """Seconds from asking to the final answer. None where unknown."""
+    error: str | None = None
+    """The target's own error, or why it was unavailable."""
+    unavailable: bool = False
+    """No answer was to be had; what the target would have said is unknown."""
+    trace_error: str | None = None
+    """Why the trajectory could not be read; trajectory metrics then leave the run unscored."""
+    finish_reason: str | None = None
+    """Why the model stopped, in the provider's word."""
+    response_id: str | None = None
+    """The provider's id of the last reply; two runs that share it are copies."""
+    attempts: int = Field(default=1, ge=1)
+    """HTTP tries of the last request, the answered one included."""
+    scores: dict[str, bool | None] = Field(default_factory=dict)
+    """Verdicts that came with a recorded run, by name. None is unscored."""
+
+    @model_validator(mode="after")
+    def _unavailable_says_why(self) -> RunOutput:
+        if self.unavailable and not self.error:
+            raise ValueError("an unavailable run needs `error` to say why it was not answered")
+        return self
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """Steps and tool calls, read off `messages`; empty where `trace_error` says they could not be read."""
+        return Trajectory() if self.trace_error else Trajectory.from_messages(self.messages)
+
+
+class Run(Noun):
+    """One case executed once within an evaluation."""
+
+    case_name: str
+    case_hash: str
+    run_index: int = Field(ge=0)
+    """0 … runs per case - 1."""
+    run_id: str
+    """Unique over all evaluations: the evaluation's nonce, and the run's place in it."""
+    started_at: datetime
+    """When it was asked, with a time zone."""
+    output: RunOutput
+
+
+class Evaluation(Noun):
+    """One target over one case set, `runs_per_case` times each. In the store only once it is whole."""
+
+    evaluation_id: str
+    suite: str
+    target: str
+    """The target's name in the suite."""
+    case_set_hash: str
+    target_fingerprint: str
+    """Hash of everything about the target that may change its answers."""
+    target_spec: dict[str, Any]
+    """The target as the suite describes it, secrets left out."""
+    runs_per_case: int = Field(ge=1)
+    total_runs: int = Field(ge=1)
+    nonce: str
+    """Drawn once per evaluation, so that a second one samples again and never replays the first."""
+    model_id: str = ""
+    temperature: float | None = None
+    seed: int | None = None
+    started_at: datetime
+    finished_at: datetime | None = None
+    """None while runs are missing."""
+
+
+class Provenance(Noun):
+    """What must be equal for two reports to be comparable, and what was different."""
+
+    model_id: str = ""
+    """The model that answered; empty where unknown."""
+    temperature: float | None = None
+    """Sampling temperature; None where unknown."""
+    seed: int | None = None
+    """Sampling seed; None where none was set."""
+    timestamp: datetime | None = None
+    """When the evaluation began, with a time zone."""
+    case_set_hash: str = ""
+    """The hash of the cases asked; empty in a report that never knew it."""
