@@ -18,6 +18,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 # Go decodes JSON numbers to float64, whose `f` form ends where exponents begin; a Python int below that is exact.
 _EXPONENT_FROM = 10**21
+_EXPONENT_BELOW = 1e-6
 
 
 def dumps(value: Any) -> str:
@@ -66,7 +67,7 @@ def _float(number: float) -> str:
         raise ValueError(f"{number} is not a JSON number")
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 else "0"
-    if 1e-6 <= abs(number) < 1e21:
+    if _EXPONENT_BELOW <= abs(number) < _EXPONENT_FROM:
         return format(Decimal(repr(number)).normalize(), "f")
     mantissa, _, exponent = format(Decimal(repr(number)).normalize(), "e").partition("e")
     sign, digits = exponent[0], exponent[1:].lstrip("0")

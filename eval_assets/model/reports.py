@@ -17,6 +17,18 @@ from eval_assets.model.runs import Provenance
 REPORT_FORMAT = "bide.eval.report.v2"
 """Names the JSON layout of a report; a report of any other format is refused, never guessed at."""
 
+
+class LatencySummary(Noun):
+    """Nearest-rank percentiles in nanoseconds; None where no such run's latency is known."""
+
+    p50: int | None = None
+    """Over every run."""
+    p95: int | None = None
+    errored_p50: int | None = None
+    """Over runs that ended in an error or were never answered; they say how long failing takes."""
+    errored_p95: int | None = None
+
+
 _RATE_TOLERANCE = 1e-9  # Rates are a quotient of two integers; only the last bits may differ between languages.
 
 
@@ -83,7 +95,7 @@ class Report(Noun):
         if found != REPORT_FORMAT:
             raise ValueError(f"the format is {found!r}, wanted {REPORT_FORMAT!r}")
         # Go writes an absent map or list as null, and leaves out an empty by_tag.
-        empty = {"cases": (), "overall": {}, "by_tag": {}, "extensions": {}}
+        empty: dict[str, Any] = {"cases": (), "overall": {}, "by_tag": {}, "extensions": {}}
         return {**data, **{key: value for key, value in empty.items() if data.get(key) is None}}
 
     @model_validator(mode="after")
@@ -122,6 +134,17 @@ class Report(Noun):
     def from_file(cls, path: Path) -> Report:
         """Read a report from a file; the file is named in errors."""
         return cls.from_json(path.read_bytes(), source=str(path))
+
+
+class StoredReport(Noun):
+    """A report as the store keeps it: which evaluation it is of, and the id that comparisons and promotions name."""
+
+    report_id: str
+    suite: str
+    target: str
+    evaluation_id: str
+    target_fingerprint: str
+    report: Report
 
 
 def sum_counts(stats: Iterable[Mapping[str, MetricStat]]) -> dict[str, tuple[int, int, int]]:

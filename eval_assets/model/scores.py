@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eval_assets.model.cases import Case
 from eval_assets.model.runs import RunOutput
@@ -54,3 +55,24 @@ class Metric:
     def asks(self, case: Case) -> bool:
         """Whether this metric is asked of a case at all."""
         return not self.tags or not set(self.tags).isdisjoint(case.tags)
+
+
+class ScoreRow(NamedTuple):
+    """One score as the store keeps it."""
+
+    case_hash: str
+    run_index: int
+    metric: str
+    passed: bool | None
+    """None is unscored."""
+    reason: str | None
+
+
+class CaseCount(NamedTuple):
+    """How one case fared on one metric: what scores shrink to before anything has a distribution in it."""
+
+    case_hash: str
+    metric: str
+    passes: int
+    scored: int
+    unscored: int
