@@ -41,7 +41,7 @@ class Trajectory(Noun):
             ValueError: A message is not an object, or its `tool_calls` are not a list of objects.
         """
         turns = [message for message in messages if _role(message) == "assistant"]
-        calls = tuple(_tool_call(call) for turn in turns for call in turn.get("tool_calls") or ())
+        calls = tuple(_tool_call(call) for turn in turns for call in _tool_calls(turn))
         return cls(steps=len(turns), tool_calls=calls)
 
     @property
@@ -56,10 +56,19 @@ def _role(message: Message) -> Any:
     return message.get("role")
 
 
+def _tool_calls(turn: Message) -> list[Any]:
+    calls = turn.get("tool_calls") or []
+    if not isinstance(calls, list | tuple):
+        raise ValueError(f"`tool_calls` must be a list, found {type(calls).__name__}")
+    return list(calls)
+
+
 def _tool_call(call: Any) -> ToolCall:
     if not isinstance(call, dict):
         raise ValueError(f"a tool call must be an object, found {type(call).__name__}")
     function = call.get("function") or {}
+    if not isinstance(function, dict):
+        raise ValueError(f"a tool call's `function` must be an object, found {type(function).__name__}")
     arguments = function.get("arguments")
     identity = call.get("id")
     return ToolCall(
@@ -107,6 +116,8 @@ class RunOutput(Noun):
     """HTTP tries of the last request, the answered one included."""
     scores: dict[str, bool | None] = Field(default_factory=dict)
     """Verdicts that came with a recorded run, by name. None is unscored."""
+    stated_trajectory: Trajectory | None = Field(default=None, alias="trajectory")
+    """The trajectory, where whoever made the output knows it otherwise than from `messages`."""
 
     @model_validator(mode="after")
     def _unavailable_says_why(self) -> RunOutput:
@@ -116,8 +127,10 @@ class RunOutput(Noun):
 
     @cached_property
     def trajectory(self) -> Trajectory:
-        """Steps and tool calls, read off `messages`; empty where `trace_error` says they could not be read."""
-        return Trajectory() if self.trace_error else Trajectory.from_messages(self.messages)
+        """Steps and tool calls: as stated, else read off `messages`. Empty where `trace_error` says why there are none."""
+        if self.trace_error:
+            return Trajectory()
+        return self.stated_trajectory or Trajectory.from_messages(self.messages)
 
 
 class Run(Noun):

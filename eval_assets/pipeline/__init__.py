@@ -1,0 +1,54 @@
+"""
+The steps as functions: read from the store, call the core, append to the store.
+
+All sync, and the same for the command line and for Dagster.
+
+    workspace.py   a suite, and where what it measures is kept
+    measure.py     execute → score → summarize one target
+    decide.py      compare → decide → promote a candidate
+    candidates.py  which candidates wait to be measured
+"""
+
+from eval_assets.pipeline.candidates import CandidateToEvaluate, candidates_to_evaluate
+from eval_assets.pipeline.decide import (
+    Compared,
+    Decided,
+    compare_candidate,
+    decide_candidate,
+    promote_candidate,
+    verdicts_after,
+)
+from eval_assets.pipeline.measure import (
+    Progress,
+    Scoring,
+    check_target,
+    execute_target,
+    latest_report,
+    register_cases,
+    score_target,
+    summarize_target,
+)
+from eval_assets.pipeline.workspace import HOME_VARIABLE, Workspace, home_for, open_workspace
+
+__all__ = [
+    "HOME_VARIABLE",
+    "CandidateToEvaluate",
+    "Compared",
+    "Decided",
+    "Progress",
+    "Scoring",
+    "Workspace",
+    "candidates_to_evaluate",
+    "check_target",
+    "compare_candidate",
+    "decide_candidate",
+    "execute_target",
+    "home_for",
+    "latest_report",
+    "open_workspace",
+    "promote_candidate",
+    "register_cases",
+    "score_target",
+    "summarize_target",
+    "verdicts_after",
+]

@@ -1,0 +1,324 @@
+"""Measure one target: execute its evaluation, score the runs, summarize the scores into a report."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from eval_assets.analysis import summarize
+from eval_assets.errors import ConfigError, EvaluationIncomplete, NothingMeasured, Problem
+from eval_assets.execution import executor, journal
+from eval_assets.execution.executor import PlannedRun
+from eval_assets.execution.journal import Journal
+from eval_assets.metrics import scoring
+from eval_assets.model.cases import CaseSet
+from eval_assets.model.reports import Report, StoredReport
+from eval_assets.model.runs import Evaluation, Provenance, Run
+from eval_assets.model.scores import ScoreRow
+from eval_assets.pipeline.workspace import Workspace
+from eval_assets.suite import Suite
+from eval_assets.targets import opening
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an evaluation is."""
+
+    finished: int
+    expected: int
+    errored: int
+    """Finished runs in which the target itself failed."""
+    unavailable: int
+    """Finished runs that got no answer."""
+
+
+class Scoring(NamedTuple):
+    """One pass of the suite's metrics over one evaluation."""
+
+    evaluation_id: str
+    scoring_id: str
+    scored: int
+    unscored: int
+
+
+def register_cases(workspace: Workspace) -> CaseSet:
+    """Append the suite's case set to the store, unless it is there."""
+    workspace.store.append_case_set(workspace.suite.name, workspace.suite.case_set)
+    return workspace.suite.case_set
+
+
+def check_target(suite: Suite, target: str) -> None:
+    """
+    Find what would stop a target from being asked, before it is.
+
+    Raises:
+        ConfigError: The suite has no such target, or every problem of it at once.
+    """
+    if target not in suite.targets:
+        known = ", ".join(suite.targets)
+        raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
+    found = opening.problems(target, suite.targets, folder=suite.folder, case_set=suite.case_set, runs=suite.runs)
+    if found:
+        raise ConfigError(Problem(f"target {target!r}: {problem}", suite.path) for problem in found)
+
+
+def execute_target(
+    workspace: Workspace,
+    target: str,
+    *,
+    new: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Evaluation:
+    """
+    Run every case against a target and append the evaluation to the store, whole.
+
+    What finished is in a journal as soon as it finished. An interrupted evaluation of the same target, cases and runs
+    is resumed: only what is missing is asked.
+
+    Args:
+        workspace: The suite and its home.
+        target: The target's name in the suite.
+        new: Begin a new evaluation even where one was interrupted; that one's journal is set aside.
+        progress: Called once at the start and after each run.
+
+    Raises:
+        ConfigError: The target cannot be asked as the suite describes it; nothing was asked.
+        EvaluationHeld: Another process is executing it.
+        EvaluationIncomplete: Ctrl-C; what finished is kept.
+    """
+    check_target(workspace.suite, target)
+    register_cases(workspace)
+    with _journal(workspace, target, new=new) as kept:
+        try:
+            asyncio.run(_execute(workspace.suite, target, kept, progress or _ignore))
+        except KeyboardInterrupt:
+            raise _cut_short(kept) from None
+        evaluation = kept.evaluation.model_copy(update={"finished_at": _now()})
+        workspace.store.append_evaluation(evaluation, kept.path)
+        kept.discard()
+    return evaluation
+
+
+def score_target(workspace: Workspace, target: str) -> Scoring:
+    """
+    Score the latest evaluation of a target with the suite's metrics and append the scores.
+
+    Raises:
+        NothingMeasured: The target was never evaluated.
+    """
+    evaluation = _latest_evaluation(workspace, target)
+    by_hash = {case.hash: case for case in _cases_of(workspace, evaluation).cases}
+    rows: list[ScoreRow] = []
+    for runs in workspace.store.runs(evaluation.evaluation_id):
+        rows += asyncio.run(scoring.score_runs(runs, by_hash, workspace.suite.metrics))
+    scoring_id = secrets.token_hex(16)
+    workspace.store.append_scores(
+        evaluation.evaluation_id,
+        scoring_id,
+        [metric.name for metric in workspace.suite.metrics],
+        rows,
+        scored_at=_now(),
+    )
+    unscored = sum(row.passed is None for row in rows)
+    return Scoring(evaluation.evaluation_id, scoring_id, scored=len(rows) - unscored, unscored=unscored)
+
+
+def summarize_target(workspace: Workspace, target: str) -> StoredReport:
+    """
+    Summarize the latest scores of a target's latest evaluation into a report and append it.
+
+    Raises:
+        NothingMeasured: The target was never evaluated, or its evaluation never scored.
+    """
+    store = workspace.store
+    evaluation = _latest_evaluation(workspace, target)
+    scoring_id = store.latest_scoring(evaluation.evaluation_id)
+    if scoring_id is None:
+        raise NothingMeasured(f"the latest evaluation of {target!r} has no scores yet; score it before a report")
+    report = summarize.summarize(
+        _cases_of(workspace, evaluation),
+        store.case_counts(scoring_id),
+        runs_per_case=evaluation.runs_per_case,
+        latency=store.latencies(evaluation.evaluation_id),
+        provenance=_provenance(evaluation),
+        extensions={
+            "suite": evaluation.suite,
+            "target": target,
+            "evaluation_id": evaluation.evaluation_id,
+            "target_fingerprint": evaluation.target_fingerprint,
+            "errored_runs": store.error_count(evaluation.evaluation_id),
+            "unavailable": store.unavailable_reasons(evaluation.evaluation_id),
+            "usage": store.usage_totals(evaluation.evaluation_id),
+        },
+    )
+    stored = _stored(evaluation, scoring_id, report)
+    store.append_report(stored, scoring_id=scoring_id, created_at=_now())
+    return stored
+
+
+def latest_report(workspace: Workspace, target: str) -> StoredReport:
+    """
+    The latest report of a target.
+
+    Raises:
+        ConfigError: The suite has no such target.
+        NothingMeasured: There is none; the message says how to make it.
+    """
+    suite = workspace.suite
+    if target not in suite.targets:
+        known = ", ".join(suite.targets)
+        raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
+    stored = workspace.store.latest_report(suite.name, target)
+    if stored is None:
+        raise NothingMeasured(f"{target!r} has no report yet; measure it: eval-assets run {suite.path} {target}")
+    return stored
+
+
+def _latest_evaluation(workspace: Workspace, target: str) -> Evaluation:
+    suite = workspace.suite
+    evaluation = workspace.store.latest_evaluation(suite.name, target)
+    if evaluation is None:
+        raise NothingMeasured(f"{target!r} was never evaluated; do it: eval-assets run {suite.path} {target}")
+    return evaluation
+
+
+def _cases_of(workspace: Workspace, evaluation: Evaluation) -> CaseSet:
+    """The suite's cases where they are still the ones asked, because tags may have changed; else those stored."""
+    if workspace.suite.case_set.hash == evaluation.case_set_hash:
+        return workspace.suite.case_set
+    return workspace.store.case_set(evaluation.case_set_hash)
+
+
+def _journal(workspace: Workspace, target: str, *, new: bool) -> Journal:
+    """The journal to write: that of an interrupted evaluation of the very same thing, else a new one."""
+    fresh = _evaluation(workspace.suite, target)
+    for path, evaluation in journal.interrupted(workspace.journals, suite=workspace.suite.name, target=target):
+        if workspace.store.has_evaluation(evaluation.evaluation_id):
+            Journal.resume(path).discard()  # killed between the store's commit and the journal's end
+        elif new:
+            journal.set_aside(path)
+        elif _asks_the_same(evaluation, fresh):
+            return Journal.resume(path)
+    return Journal.start(workspace.journals, fresh)
+
+
+def _asks_the_same(one: Evaluation, other: Evaluation) -> bool:
+    return (one.case_set_hash, one.target_fingerprint, one.runs_per_case) == (
+        other.case_set_hash,
+        other.target_fingerprint,
+        other.runs_per_case,
+    )
+
+
+def _evaluation(suite: Suite, target: str) -> Evaluation:
+    fingerprint = opening.fingerprint(target, suite.targets, folder=suite.folder)
+    model_id, temperature, seed = opening.provenance_of(target, suite.targets)
+    nonce = secrets.token_hex(8)
+    return Evaluation(
+        evaluation_id=_identity(suite.case_set.hash, fingerprint, str(suite.runs), str(seed), nonce),
+        suite=suite.name,
+        target=target,
+        case_set_hash=suite.case_set.hash,
+        target_fingerprint=fingerprint,
+        target_spec=opening.describe(target, suite.targets),
+        runs_per_case=suite.runs,
+        total_runs=suite.runs * len(suite.case_set.cases),
+        nonce=nonce,
+        model_id=model_id,
+        temperature=temperature,
+        seed=seed,
+        started_at=_now(),
+    )
+
+
+async def _execute(suite: Suite, target: str, kept: Journal, progress: Callable[[Progress], None]) -> None:
+    tally = _Tally(expected=kept.evaluation.total_runs, finished=len(kept.finished), progress=progress)
+    tally.tell()
+
+    def on_run(run: Run) -> None:
+        kept.append(run)
+        tally.add(run)
+
+    planned = _planned(suite.case_set, kept)
+    async with opening.open_target(target, suite.targets, folder=suite.folder, concurrency=suite.concurrency) as opened:
+        await executor.execute(
+            planned,
+            lambda run: opened.ask(run.case, run.run_index, run.run_id),
+            concurrency=suite.concurrency,
+            on_run=on_run,
+        )
+
+
+def _planned(case_set: CaseSet, kept: Journal) -> Iterator[PlannedRun]:
+    """Every missing run, one round over all cases at a time, so that a slow hour of a provider hits all cases alike."""
+    finished = frozenset(kept.finished)
+    evaluation = kept.evaluation
+    for run_index in range(evaluation.runs_per_case):
+        for position, case in enumerate(case_set.cases):
+            if (case.hash, run_index) not in finished:
+                number = position * evaluation.runs_per_case + run_index
+                yield PlannedRun(case, run_index, f"{evaluation.nonce}-{number}")
+
+
+class _Tally:
+    """Counts finished runs for whoever watches."""
+
+    def __init__(self, *, expected: int, finished: int, progress: Callable[[Progress], None]) -> None:
+        self.expected = expected
+        self.finished = finished
+        self.errored = 0
+        self.unavailable = 0
+        self.progress = progress
+
+    def add(self, run: Run) -> None:
+        self.finished += 1
+        self.unavailable += run.output.unavailable
+        self.errored += run.output.error is not None and not run.output.unavailable
+        self.tell()
+
+    def tell(self) -> None:
+        self.progress(Progress(self.finished, self.expected, self.errored, self.unavailable))
+
+
+def _cut_short(kept: Journal) -> EvaluationIncomplete:
+    finished, expected = len(kept.finished), kept.evaluation.total_runs
+    message = f"interrupted: {finished} of {expected} runs are kept in {kept.path}; the same command resumes there"
+    return EvaluationIncomplete(message, finished=finished, expected=expected)
+
+
+def _provenance(evaluation: Evaluation) -> Provenance:
+    return Provenance(
+        model_id=evaluation.model_id,
+        temperature=evaluation.temperature,
+        seed=evaluation.seed,
+        timestamp=evaluation.started_at,
+        case_set_hash=evaluation.case_set_hash,
+    )
+
+
+def _stored(evaluation: Evaluation, scoring_id: str, report: Report) -> StoredReport:
+    return StoredReport(
+        report_id=_identity(evaluation.evaluation_id, scoring_id, report.format),
+        suite=evaluation.suite,
+        target=evaluation.target,
+        evaluation_id=evaluation.evaluation_id,
+        target_fingerprint=evaluation.target_fingerprint,
+        report=report,
+    )
+
+
+def _identity(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:32]
+
+
+def _ignore(_: Progress) -> None:
+    pass
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,56 @@
+"""A suite, and the folder that keeps what it measures: the store, the journals, the Dagster instance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval_assets.store.store import Store
+from eval_assets.suite import Suite, load_suite
+
+HOME_VARIABLE = "EVAL_ASSETS_HOME"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A suite at work in a home."""
+
+    suite: Suite
+    home: Path
+
+    @property
+    def store(self) -> Store:
+        """The store of this home; opens nothing until it is asked something."""
+        return Store(self.home / "eval.duckdb")
+
+    @property
+    def journals(self) -> Path:
+        """Where evaluations that are not whole yet are kept."""
+        return self.home / "journals"
+
+
+def open_workspace(suite_path: Path, *, home: Path | None = None) -> Workspace:
+    """
+    Load a suite and find its home.
+
+    Raises:
+        ConfigError: Every problem of the suite at once.
+    """
+    suite = load_suite(suite_path)
+    return Workspace(suite=suite, home=home or home_for(suite.folder))
+
+
+def home_for(folder: Path, *, environment: Mapping[str, str] = os.environ) -> Path:
+    """
+    The folder that keeps what is measured for a suite in `folder`.
+
+    `EVAL_ASSETS_HOME` where it is set; else `.eval_assets` in the nearest folder above that has a dagster.yaml; else
+    `.eval_assets` beside the suite.
+    """
+    if environment.get(HOME_VARIABLE):
+        return Path(environment[HOME_VARIABLE]).resolve()
+    start = folder.resolve()
+    projects = (parent for parent in (start, *start.parents) if (parent / "dagster.yaml").is_file())
+    return next(projects, start) / ".eval_assets"

@@ -1,0 +1,7 @@
+insert into scorings by name
+select
+    $scoring_id as scoring_id,
+    $evaluation_id as evaluation_id,
+    $metrics::varchar[] as metrics,
+    $score_count as score_count,
+    $scored_at::timestamptz as scored_at

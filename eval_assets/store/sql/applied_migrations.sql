@@ -1,0 +1,5 @@
+select
+    version,
+    name
+from schema_migrations
+order by version

@@ -1,0 +1,4 @@
+select comparison
+from comparisons
+where comparison_id = $comparison_id
+limit 1

@@ -1,0 +1,3 @@
+select table_name
+from information_schema.tables
+where table_schema = 'main'

@@ -1,0 +1,19 @@
+select
+    verdict_id,
+    comparison_id,
+    suite,
+    candidate,
+    baseline_report_id,
+    candidate_report_id,
+    outcome,
+    reasons,
+    decided_by,
+    decided_at
+from verdicts
+where
+    suite = $suite
+    and candidate = $candidate
+    and baseline_report_id = $baseline_report_id
+    and candidate_report_id = $candidate_report_id
+order by decided_at desc, verdict_id desc
+limit 1
