@@ -9,6 +9,12 @@ import pytest
 
 import eval_assets
 
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(eval_assets.__path__, "eval_assets.")
+    if not module.name.endswith("__main__")
+]
+
 
 @pytest.mark.parametrize("name", eval_assets.__all__)
 def test_every_public_name_is_there(name: str) -> None:
@@ -24,6 +30,6 @@ def test_names_are_sorted_once() -> None:
     assert len(set(eval_assets.__all__)) == len(eval_assets.__all__)
 
 
-@pytest.mark.parametrize("module", [m.name for m in pkgutil.walk_packages(eval_assets.__path__, "eval_assets.")])
+@pytest.mark.parametrize("module", MODULES)
 def test_every_module_says_what_belongs_in_it(module: str) -> None:
     assert importlib.import_module(module).__doc__

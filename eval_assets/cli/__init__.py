@@ -10,7 +10,3 @@ The command line. Prints what the core says; the exit code is the verdict.
 
 Nothing heavy is imported here: each command imports what it needs, so that `--help` answers at once.
 """
-
-from eval_assets.cli.main import main
-
-__all__ = ["main"]

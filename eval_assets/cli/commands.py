@@ -34,10 +34,10 @@ def demo() -> None:
 def check(suite: Path) -> None:
     """Validate a suite, its cases and its targets; every problem at once, with file and line."""
     from eval_assets import pipeline
-    from eval_assets.errors import ConfigError
+    from eval_assets.errors import ConfigError, Problem
 
     workspace = pipeline.open_workspace(suite)
-    found = []
+    found: list[Problem] = []
     for target in workspace.suite.targets:
         try:
             pipeline.check_target(workspace.suite, target)

@@ -142,6 +142,21 @@ def interrupted(folder: Path, *, suite: str, target: str) -> list[tuple[Path, Ev
     return sorted(of_target, key=lambda entry: entry[1].started_at, reverse=True)
 
 
+def set_aside(path: Path) -> None:
+    """
+    Give an interrupted evaluation up: its journal is kept under another name, where `interrupted` does not look.
+
+    Raises:
+        EvaluationHeld: Another process is executing it.
+    """
+    lock = _Lock.take(path)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            path.rename(path.with_suffix(".set_aside"))
+    finally:
+        lock.release()
+
+
 def _header_of(path: Path) -> Evaluation | None:
     """The evaluation of a journal; None when its holder has just finished and removed it."""
     try:
@@ -172,16 +187,16 @@ def _write(descriptor: int, line: bytes) -> None:
 
 def _line(run: Run) -> bytes:
     try:
-        body = run.model_dump_json(fallback=repr).encode()
+        body = run.model_dump_json(by_alias=True, fallback=repr).encode()
     except ValueError:
-        body = json.dumps(_plain(run.model_dump()), ensure_ascii=False).encode()
+        body = json.dumps(_plain(run.model_dump(by_alias=True)), ensure_ascii=False).encode()
     steps, tool_calls = _trajectory(run.output)
     tail = json.dumps({"steps": steps, "tool_calls": tool_calls}, ensure_ascii=False)
     return b'{"run":' + body + b"," + gojson.utf8(tail)[1:] + b"\n"
 
 
 def _trajectory(output: RunOutput) -> tuple[int | None, list[str] | None]:
-    if output.trace_error or not output.messages:
+    if output.trace_error or not (output.messages or output.stated_trajectory):
         return None, None
     try:
         trajectory = output.trajectory

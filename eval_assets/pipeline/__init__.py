@@ -6,6 +6,7 @@ All sync, and the same for the command line and for Dagster.
     workspace.py   a suite, and where what it measures is kept
     measure.py     execute → score → summarize one target
     decide.py      compare → decide → promote a candidate
+    drift.py       whether the baseline moved
     candidates.py  which candidates wait to be measured
 """
 
@@ -18,11 +19,13 @@ from eval_assets.pipeline.decide import (
     promote_candidate,
     verdicts_after,
 )
+from eval_assets.pipeline.drift import baseline_drift
 from eval_assets.pipeline.measure import (
     Progress,
     Scoring,
     check_target,
     execute_target,
+    latest_evaluation,
     latest_report,
     register_cases,
     score_target,
@@ -38,12 +41,14 @@ __all__ = [
     "Progress",
     "Scoring",
     "Workspace",
+    "baseline_drift",
     "candidates_to_evaluate",
     "check_target",
     "compare_candidate",
     "decide_candidate",
     "execute_target",
     "home_for",
+    "latest_evaluation",
     "latest_report",
     "open_workspace",
     "promote_candidate",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eval_assets.errors import NothingMeasured
 from eval_assets.pipeline.workspace import Workspace
 from eval_assets.targets import opening
 
@@ -25,20 +24,19 @@ def candidates_to_evaluate(workspace: Workspace) -> list[CandidateToEvaluate]:
     deliberate act that begins to cost money.
     """
     suite, store = workspace.suite, workspace.store
-    try:
-        if store.latest_report(suite.name, suite.baseline) is None:
-            return []
-    except NothingMeasured:
-        return []
     described = [
         CandidateToEvaluate(name, opening.fingerprint(name, suite.targets, folder=suite.folder))
         for name in suite.candidates
     ]
-    return [
-        candidate
-        for candidate in described
-        if store.latest_evaluation(
-            suite.name, candidate.name, fingerprint=candidate.fingerprint, case_set_hash=suite.case_set.hash
-        )
-        is None
-    ]
+    with store.at_one_moment():
+        if store.latest_report(suite.name, suite.baseline) is None:
+            return []
+        return [candidate for candidate in described if not _was_measured(workspace, candidate)]
+
+
+def _was_measured(workspace: Workspace, candidate: CandidateToEvaluate) -> bool:
+    suite = workspace.suite
+    evaluation = workspace.store.latest_evaluation(
+        suite.name, candidate.name, fingerprint=candidate.fingerprint, case_set_hash=suite.case_set.hash
+    )
+    return evaluation is not None

@@ -119,11 +119,8 @@ def promote_candidate(workspace: Workspace, candidate: str, *, reason: str, prom
 
 
 def verdicts_after(workspace: Workspace, decided_at: datetime | None, *, limit: int = 1000) -> list[StoredVerdict]:
-    """The suite's verdicts from a moment on, oldest first; none where nothing was ever stored."""
-    try:
-        return workspace.store.verdicts_after(workspace.suite.name, decided_at=decided_at, limit=limit)
-    except NothingMeasured:
-        return []
+    """The suite's verdicts after a moment, oldest first; none where nothing was ever stored."""
+    return workspace.store.verdicts_after(workspace.suite.name, decided_at=decided_at, limit=limit)
 
 
 def _reports(workspace: Workspace, candidate: str) -> tuple[StoredReport, StoredReport]:
@@ -132,7 +129,8 @@ def _reports(workspace: Workspace, candidate: str) -> tuple[StoredReport, Stored
     if candidate not in suite.candidates:
         known = ", ".join(suite.candidates) or "none"
         raise ConfigError(Problem(f"{candidate!r} is not a candidate (candidates: {known})", suite.path))
-    baseline, measured = (measure.latest_report(workspace, name) for name in (suite.baseline, candidate))
+    with workspace.store.at_one_moment():
+        baseline, measured = (measure.latest_report(workspace, name) for name in (suite.baseline, candidate))
     for stored in (baseline, measured):
         _check_current(workspace, stored)
     return baseline, measured
@@ -156,11 +154,12 @@ def _passing_verdict(
 ) -> StoredVerdict:
     suite = workspace.suite
     decide = f"decide first: eval-assets gate {suite.path} {candidate}"
-    found = workspace.store.verdict_on(
-        suite.name, candidate, baseline_report_id=baseline.report_id, candidate_report_id=measured.report_id
-    )
-    if found is None:
+    with workspace.store.at_one_moment():
+        found = workspace.store.verdict_on(
+            suite.name, candidate, baseline_report_id=baseline.report_id, candidate_report_id=measured.report_id
+        )
         latest = workspace.store.latest_verdict(suite.name, candidate)
+    if found is None:
         older = "" if latest is None else f"; the latest ({latest.verdict.outcome}) is on older reports"
         raise PromotionRefused(f"{candidate!r} is not promoted: its latest report has no verdict{older}; {decide}")
     if found.comparison_id != _comparison_id(suite.gate, baseline, measured):

@@ -111,7 +111,7 @@ def score_target(workspace: Workspace, target: str) -> Scoring:
     Raises:
         NothingMeasured: The target was never evaluated.
     """
-    evaluation = _latest_evaluation(workspace, target)
+    evaluation = latest_evaluation(workspace, target)
     by_hash = {case.hash: case for case in _cases_of(workspace, evaluation).cases}
     rows: list[ScoreRow] = []
     for runs in workspace.store.runs(evaluation.evaluation_id):
@@ -135,30 +135,36 @@ def summarize_target(workspace: Workspace, target: str) -> StoredReport:
     Raises:
         NothingMeasured: The target was never evaluated, or its evaluation never scored.
     """
-    store = workspace.store
-    evaluation = _latest_evaluation(workspace, target)
-    scoring_id = store.latest_scoring(evaluation.evaluation_id)
-    if scoring_id is None:
-        raise NothingMeasured(f"the latest evaluation of {target!r} has no scores yet; score it before a report")
-    report = summarize.summarize(
-        _cases_of(workspace, evaluation),
-        store.case_counts(scoring_id),
-        runs_per_case=evaluation.runs_per_case,
-        latency=store.latencies(evaluation.evaluation_id),
-        provenance=_provenance(evaluation),
-        extensions={
-            "suite": evaluation.suite,
-            "target": target,
-            "evaluation_id": evaluation.evaluation_id,
-            "target_fingerprint": evaluation.target_fingerprint,
-            "errored_runs": store.error_count(evaluation.evaluation_id),
-            "unavailable": store.unavailable_reasons(evaluation.evaluation_id),
-            "usage": store.usage_totals(evaluation.evaluation_id),
-        },
+    with workspace.store.at_one_moment():
+        evaluation = latest_evaluation(workspace, target)
+        scoring_id = workspace.store.latest_scoring(evaluation.evaluation_id)
+        if scoring_id is None:
+            raise NothingMeasured(f"the latest evaluation of {target!r} has no scores yet; score it before a report")
+        report = _report(workspace, evaluation, scoring_id)
+    stored = StoredReport(
+        report_id=_identity(evaluation.evaluation_id, scoring_id, report.format),
+        suite=evaluation.suite,
+        target=evaluation.target,
+        evaluation_id=evaluation.evaluation_id,
+        target_fingerprint=evaluation.target_fingerprint,
+        report=report,
     )
-    stored = _stored(evaluation, scoring_id, report)
-    store.append_report(stored, scoring_id=scoring_id, created_at=_now())
+    workspace.store.append_report(stored, scoring_id=scoring_id, created_at=_now())
     return stored
+
+
+def latest_evaluation(workspace: Workspace, target: str) -> Evaluation:
+    """
+    The latest evaluation of a target, always whole.
+
+    Raises:
+        NothingMeasured: The target was never evaluated; the message says how to.
+    """
+    suite = workspace.suite
+    evaluation = workspace.store.latest_evaluation(suite.name, target)
+    if evaluation is None:
+        raise NothingMeasured(f"{target!r} was never evaluated; do it: eval-assets run {suite.path} {target}")
+    return evaluation
 
 
 def latest_report(workspace: Workspace, target: str) -> StoredReport:
@@ -177,14 +183,6 @@ def latest_report(workspace: Workspace, target: str) -> StoredReport:
     if stored is None:
         raise NothingMeasured(f"{target!r} has no report yet; measure it: eval-assets run {suite.path} {target}")
     return stored
-
-
-def _latest_evaluation(workspace: Workspace, target: str) -> Evaluation:
-    suite = workspace.suite
-    evaluation = workspace.store.latest_evaluation(suite.name, target)
-    if evaluation is None:
-        raise NothingMeasured(f"{target!r} was never evaluated; do it: eval-assets run {suite.path} {target}")
-    return evaluation
 
 
 def _cases_of(workspace: Workspace, evaluation: Evaluation) -> CaseSet:
@@ -291,6 +289,26 @@ def _cut_short(kept: Journal) -> EvaluationIncomplete:
     return EvaluationIncomplete(message, finished=finished, expected=expected)
 
 
+def _report(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> Report:
+    store = workspace.store
+    return summarize.summarize(
+        _cases_of(workspace, evaluation),
+        store.case_counts(scoring_id),
+        runs_per_case=evaluation.runs_per_case,
+        latency=store.latencies(evaluation.evaluation_id),
+        provenance=_provenance(evaluation),
+        extensions={
+            "suite": evaluation.suite,
+            "target": evaluation.target,
+            "evaluation_id": evaluation.evaluation_id,
+            "target_fingerprint": evaluation.target_fingerprint,
+            "errored_runs": store.error_count(evaluation.evaluation_id),
+            "unavailable": store.unavailable_reasons(evaluation.evaluation_id),
+            "usage": store.usage_totals(evaluation.evaluation_id),
+        },
+    )
+
+
 def _provenance(evaluation: Evaluation) -> Provenance:
     return Provenance(
         model_id=evaluation.model_id,
@@ -298,17 +316,6 @@ def _provenance(evaluation: Evaluation) -> Provenance:
         seed=evaluation.seed,
         timestamp=evaluation.started_at,
         case_set_hash=evaluation.case_set_hash,
-    )
-
-
-def _stored(evaluation: Evaluation, scoring_id: str, report: Report) -> StoredReport:
-    return StoredReport(
-        report_id=_identity(evaluation.evaluation_id, scoring_id, report.format),
-        suite=evaluation.suite,
-        target=evaluation.target,
-        evaluation_id=evaluation.evaluation_id,
-        target_fingerprint=evaluation.target_fingerprint,
-        report=report,
     )
 
 

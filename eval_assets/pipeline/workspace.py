@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from eval_assets.store.store import Store
@@ -20,7 +21,7 @@ class Workspace:
     suite: Suite
     home: Path
 
-    @property
+    @cached_property
     def store(self) -> Store:
         """The store of this home; opens nothing until it is asked something."""
         return Store(self.home / "eval.duckdb")

@@ -71,11 +71,6 @@ def migrate(connection: Connection, path: Path, steps: Sequence[Migration] | Non
 
 def _applied(connection: Connection, path: Path) -> int:
     """The version of the newest migration applied; 0 in an empty database."""
-    tables = {row["table_name"] for row in queries.rows(connection, "table_names")}
-    if not tables:
-        return 0
-    if "schema_migrations" not in tables:
-        raise _foreign(path, f"tables {', '.join(sorted(tables))} and no schema_migrations")
     applied = {row["version"]: row["name"] for row in _recorded(connection, path)}
     newest, known = max(applied, default=0), migrations()[-1].version
     if newest > known:
@@ -94,6 +89,11 @@ def _recorded(connection: Connection, path: Path) -> list[queries.Row]:
 
     try:
         recorded = queries.rows(connection, "applied_migrations")
+    except duckdb.CatalogException as error:
+        tables = [row["table_name"] for row in queries.rows(connection, "table_names")]
+        if tables:
+            raise _foreign(path, f"tables {', '.join(tables)} and no schema_migrations") from error
+        return []
     except duckdb.BinderException as error:
         raise _foreign(path, "a schema_migrations table of another program") from error
     if not all(isinstance(row["version"], int) for row in recorded):

@@ -31,9 +31,13 @@ def rows(connection: Connection, name: str, /, **parameters: Any) -> list[Row]:
     """Every row of a query, by column name; times are in UTC."""
     cursor = connection.execute(text(name), parameters)
     columns = [column[0] for column in cursor.description or ()]
-    return [
-        {column: _in_utc(value) for column, value in zip(columns, values, strict=True)} for values in cursor.fetchall()
-    ]
+    found = [dict(zip(columns, values, strict=True)) for values in cursor.fetchall()]
+    for row in found:
+        for column in columns:
+            # Because duckdb 1 answers in pytz's zones and duckdb 2 in zoneinfo's; equal reports print equal bytes.
+            if isinstance(row[column], datetime):
+                row[column] = row[column].astimezone(UTC)
+    return found
 
 
 def first(connection: Connection, name: str, /, **parameters: Any) -> Row | None:
@@ -53,8 +57,3 @@ def to_json(value: Any) -> str:
 def from_json(value: str | None) -> Any:
     """What a JSON column holds; SQL's null and JSON's null are both None."""
     return None if value is None else json.loads(value)
-
-
-def _in_utc(value: Any) -> Any:
-    # Because duckdb 1 answers in pytz zones and duckdb 2 in zoneinfo's; equal reports must print equal bytes.
-    return value.astimezone(UTC) if isinstance(value, datetime) else value

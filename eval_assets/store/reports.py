@@ -55,6 +55,11 @@ def latest(connection: Connection, suite: str, target: str) -> StoredReport | No
     return _stored(queries.first(connection, "latest_report", suite=suite, target=target))
 
 
+def before(connection: Connection, report_id: str) -> StoredReport | None:
+    """The report of the evaluation before, of the same target as it was described then."""
+    return _stored(queries.first(connection, "report_before", report_id=report_id))
+
+
 def _stored(row: queries.Row | None) -> StoredReport | None:
     if row is None:
         return None

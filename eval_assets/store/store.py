@@ -7,6 +7,7 @@ What a call does inside its transaction is in the module of its noun; how the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +43,24 @@ class Store:
     def __init__(self, path: Path, *, wait_s: float = 30.0) -> None:
         self.path = path
         self.wait_s = wait_s
+        self._shared_door: Connection | None = None
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """
+        Let every read in the block see the store as of one moment, through one opening of the file.
+
+        Not for work that waits or writes: the file is held meanwhile. One thread at a time per Store.
+        """
+        if self._shared_door is not None or not self.path.exists():
+            yield
+            return
+        with connection.reading(self.path, wait_s=self.wait_s) as door:
+            self._shared_door = door
+            try:
+                yield
+            finally:
+                self._shared_door = None
 
     def append_case_set(self, suite: str, case_set: CaseSet) -> None:
         """Keep the cases of a suite; again only when something about them changed."""
@@ -138,6 +157,10 @@ class Store:
     def report(self, report_id: str) -> StoredReport:
         return self._read(lambda door: reports.read(door, report_id))
 
+    def report_before(self, report_id: str) -> StoredReport | None:
+        """The latest report of an earlier evaluation of the same target, described the same way."""
+        return self._find(lambda door: reports.before(door, report_id), None)
+
     def append_comparison(
         self,
         comparison_id: str,
@@ -207,6 +230,8 @@ class Store:
     def _read(self, work: Callable[[Connection], Answer], *, sealed: bool = False) -> Answer:
         if not self.path.exists():
             raise NothingMeasured(f"there is no store {self.path} yet; run a target of the suite first")
+        if self._shared_door is not None and not sealed:
+            return work(self._shared_door)
         with connection.reading(self.path, wait_s=self.wait_s, sealed=sealed) as door:
             return work(door)
 

@@ -94,13 +94,13 @@ def _value(loader: _Loader, node: yaml.Node, place: Place, lines: dict[Place, in
         return {key: _value(loader, child, (*place, key), lines) for key, child in _items(loader, node)}
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, child, (*place, index), lines) for index, child in enumerate(node.value)]
-    return loader.construct_object(node)  # type: ignore[no-untyped-call]
+    return loader.construct_object(node)
 
 
 def _items(loader: _Loader, node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node]]:
     seen: set[str] = set()
     for key_node, child in node.value:
-        key = str(loader.construct_object(key_node))  # type: ignore[no-untyped-call]
+        key = str(loader.construct_object(key_node))
         if key in seen:
             raise yaml.MarkedYAMLError(problem=f"the key {key!r} is written twice", problem_mark=key_node.start_mark)
         seen.add(key)

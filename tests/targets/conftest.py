@@ -24,10 +24,10 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    status: int = 200
-    body: str = ""
-    content_type: str = "application/json"
-    headers: str = ""
+    status: int
+    body: str
+    content_type: str
+    headers: str
     """Further header lines, each ending in CR LF."""
 
 
@@ -54,8 +54,12 @@ class FaultServer:
     def script(self, *answers: Script) -> None:
         self._script = list(answers)
 
+    @staticmethod
+    def answer(status: int, body: str, content_type: str = "application/json", headers: str = "") -> Answer:
+        return Answer(status, body, content_type, headers)
+
     def says(self, *documents: Any) -> None:
-        self.script(*(Answer(body=json.dumps(document)) for document in documents))
+        self.script(*(self.answer(200, json.dumps(document)) for document in documents))
 
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()

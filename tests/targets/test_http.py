@@ -33,9 +33,10 @@ def subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def raised(kind: type[Exception]) -> Exception:
-    """An instance, without its constructor: each takes its own arguments, and only the kind matters."""
-    error = kind.__new__(kind)
-    Exception.__init__(error, "sent with sk-secret")
+    """One of that kind, whatever arguments its constructor takes: only the kind matters."""
+    said = {"__init__": lambda _: None, "__str__": lambda _: "sent with sk-secret"}
+    error = type(kind.__name__, (kind,), said)()
+    assert isinstance(error, Exception)
     return error
 
 
@@ -58,16 +59,13 @@ def test_every_httpx_error_becomes_unavailable(kind: type[Exception]) -> None:
 
 @pytest.mark.parametrize("kind", AIOHTTP_ERRORS, ids=lambda kind: kind.__name__)
 def test_every_aiohttp_error_that_the_transport_lets_through_becomes_unavailable(kind: type[Exception]) -> None:
-    async def fail(_: httpx.Request) -> httpx.Response:
-        try:
-            error = raised(kind)
-            str(error)
-        except AttributeError:
-            pytest.skip("cannot be made without its arguments")
-        raise error
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise raised(kind)
 
-    with pytest.raises(Unavailable):
-        post(fail)
+    with pytest.raises(Unavailable) as caught:
+        post(fail, secrets=("sk-secret",))
+
+    assert "sk-secret" not in caught.value.reason
 
 
 @pytest.mark.parametrize("status", sorted(RETRIED_STATUSES & {408, 409, 425, 429, 500, 502, 503, 504, 529}))

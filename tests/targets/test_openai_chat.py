@@ -16,27 +16,13 @@ from eval_assets.model.runs import Usage
 from eval_assets.targets.specs import OpenAIChat
 
 if TYPE_CHECKING:
-    from tests.targets.conftest import Ask, FaultServer, Request
+    from tests.targets.conftest import Answer, Ask, FaultServer, Request
 
 Model = Callable[..., OpenAIChat]
 Chat = Callable[..., dict[str, Any]]
 
 KEY = "sk-very-secret-0123456789"
 HTML = "<!DOCTYPE html><html><body>Welcome to nginx</body></html>"
-
-
-def answer(status: int, body: str, content_type: str = "application/json", headers: str = "") -> Any:
-    """An answer for the fault server's script, as a function because that needs no import of its types."""
-
-    async def give(_: Request) -> Any:
-        return Plain(status, body, content_type, headers)
-
-    return give
-
-
-class Plain:
-    def __init__(self, status: int, body: str, content_type: str, headers: str) -> None:
-        self.status, self.body, self.content_type, self.headers = status, body, content_type, headers
 
 
 def test_asks_with_everything_the_spec_says(server: FaultServer, model: Model, ask: Ask) -> None:
@@ -180,7 +166,7 @@ def test_a_refused_connection_is_unavailable(ask: Ask) -> None:
 
 
 def test_html_is_unavailable_and_says_what_to_check(server: FaultServer, model: Model, ask: Ask) -> None:
-    server.script(answer(200, HTML, "text/html"))
+    server.script(server.answer(200, HTML, "text/html"))
 
     [output] = ask(model())
 
@@ -207,7 +193,7 @@ def test_html_is_unavailable_and_says_what_to_check(server: FaultServer, model: 
 def test_json_without_an_answer_is_unavailable(
     server: FaultServer, model: Model, ask: Ask, body: str, found: str
 ) -> None:
-    server.script(answer(200, body))
+    server.script(server.answer(200, body))
 
     [output] = ask(model())
 
@@ -216,7 +202,9 @@ def test_json_without_an_answer_is_unavailable(
 
 
 def test_a_500_is_tried_again(server: FaultServer, model: Model, ask: Ask, chat: Chat) -> None:
-    server.script(answer(500, "oops"), answer(429, "slow down"), answer(200, json.dumps(chat("4"))))
+    server.script(
+        server.answer(500, "oops"), server.answer(429, "slow down"), server.answer(200, json.dumps(chat("4")))
+    )
 
     [output] = ask(model())
 
@@ -225,7 +213,7 @@ def test_a_500_is_tried_again(server: FaultServer, model: Model, ask: Ask, chat:
 
 
 def test_a_server_that_stays_broken_is_unavailable(server: FaultServer, model: Model, ask: Ask) -> None:
-    server.script(answer(503, "x" * 1000))
+    server.script(server.answer(503, "x" * 1000))
 
     [output] = ask(model(max_attempts=3))
 
@@ -236,7 +224,7 @@ def test_a_server_that_stays_broken_is_unavailable(server: FaultServer, model: M
 
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 307])
 def test_what_cannot_succeed_next_time_is_asked_once(server: FaultServer, model: Model, ask: Ask, status: int) -> None:
-    server.script(answer(status, '{"error": {"message": "no"}}', headers="location: /elsewhere\r\n"))
+    server.script(server.answer(status, '{"error": {"message": "no"}}', headers="location: /elsewhere\r\n"))
 
     [output] = ask(model())
 
@@ -261,8 +249,11 @@ def test_a_timeout_is_unavailable(server: FaultServer, model: Model, ask: Ask) -
     [
         (b"", "closed the connection without an answer"),
         (b"SSH-2.0-OpenSSH_9.6\r\n", "no readable answer"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", "no readable answer"),
-        (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\nabcd", "no readable answer"),
+        (b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{", "no readable answer"),
+        (
+            b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\nabcd",
+            "no readable answer",
+        ),
     ],
 )
 def test_a_broken_connection_is_unavailable(
@@ -282,7 +273,7 @@ def test_a_broken_connection_is_unavailable(
 def test_the_content_filter_is_the_targets_own_error(
     server: FaultServer, model: Model, ask: Ask, code: str, status: int
 ) -> None:
-    server.script(answer(status, json.dumps({"error": {"code": code, "message": "The prompt was filtered."}})))
+    server.script(server.answer(status, json.dumps({"error": {"code": code, "message": "The prompt was filtered."}})))
 
     [output] = ask(model())
 
@@ -295,7 +286,7 @@ def test_secrets_never_show(server: FaultServer, model: Model, ask: Ask, monkeyp
     echoed = f"{'x' * 190}{KEY} and hunter2-token"
     spec = model(api_key_env="SOME_KEY", headers={"X-Auth": "Basic hunter2-token"}, max_attempts=1)
     for body in (echoed, json.dumps({"error": {"code": "content_filter", "message": echoed}}), f"{KEY} hunter2-token"):
-        server.script(answer(400, body))
+        server.script(server.answer(400, body))
 
         [output] = ask(spec)
 
@@ -306,7 +297,7 @@ def test_secrets_never_show(server: FaultServer, model: Model, ask: Ask, monkeyp
 
 
 def test_a_cookie_does_not_reach_the_next_run(server: FaultServer, model: Model, ask: Ask, chat: Chat) -> None:
-    server.script(answer(200, json.dumps(chat("4")), headers="set-cookie: session=1; Path=/\r\n"))
+    server.script(server.answer(200, json.dumps(chat("4")), headers="set-cookie: session=1; Path=/\r\n"))
     spec = model(base_url=server.base_url.replace("127.0.0.1", "localhost"))
 
     ask(spec, concurrency=1, times=3)
@@ -315,9 +306,7 @@ def test_a_cookie_does_not_reach_the_next_run(server: FaultServer, model: Model,
     assert not any("cookie" in request.headers for request in server.requests)
 
 
-def test_a_proxy_does_not_stand_before_loopback(
-    server: FaultServer, model: Model, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_does_not_stand_before_loopback(model: Model, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
 
@@ -329,13 +318,13 @@ def test_connections_are_bounded_by_concurrency(server: FaultServer, model: Mode
     barrier = asyncio.Barrier(4)
     in_flight, most = 0, 0
 
-    async def together(_: Request) -> Any:
+    async def together(_: Request) -> Answer:
         nonlocal in_flight, most
         in_flight += 1
         most = max(most, in_flight)
         await barrier.wait()
         in_flight -= 1
-        return Plain(200, json.dumps(chat("4")), "application/json", "")
+        return server.answer(200, json.dumps(chat("4")))
 
     server.script(together)
 

@@ -1,3 +1,4 @@
 select table_name
 from information_schema.tables
 where table_schema = 'main'
+order by table_name

@@ -1,0 +1,23 @@
+"""When a suite's baseline is measured again."""
+
+import dagster as dg
+
+from eval_assets.defs import keys
+from eval_assets.suite import Refresh, Suite
+
+_SUGGESTED = Refresh(cron="0 3 * * *")
+"""Where a suite names no time; switched off until a person wants it, because measuring costs money."""
+
+
+def baseline_refresh(suite: Suite) -> dg.ScheduleDefinition:
+    """Measure the baseline anew at the suite's `refresh`; a suite without one has the schedule, stopped."""
+    refresh = suite.refresh or _SUGGESTED
+    status = dg.DefaultScheduleStatus.RUNNING if suite.refresh else dg.DefaultScheduleStatus.STOPPED
+    return dg.ScheduleDefinition(
+        name=f"{suite.name}_baseline_refresh",
+        target=keys.baseline_selection(suite.name),
+        cron_schedule=refresh.cron,
+        execution_timezone=refresh.timezone,
+        default_status=status,
+        description=f"Measures {suite.baseline}, the baseline of {suite.name}, anew, and checks it for drift.",
+    )

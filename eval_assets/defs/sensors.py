@@ -1,0 +1,123 @@
+"""
+What Dagster notices by itself: verdicts somebody stored, and candidates nobody measured yet.
+
+Both sensors run from the start. Neither decides: the verdict is read, and the pipeline says which candidates wait.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import dagster as dg
+
+from eval_assets import pipeline
+from eval_assets.defs import keys, mirror, partitions, resources
+from eval_assets.model.verdicts import StoredVerdict
+
+GATE_SECONDS = 10
+CANDIDATES_SECONDS = 30
+
+# A tick may take 60 s, and reporting one verdict to an SQLite instance takes about 0.2.
+_MOST_PER_TICK = 100
+# A verdict is stored a little after it was decided: it may have waited for the store, and clocks of machines differ.
+_LATEST_ARRIVAL = timedelta(minutes=10)
+
+
+def build_sensors(suite: str) -> list[dg.SensorDefinition]:
+    """The sensors of a suite."""
+    return [_gate(suite), _candidates(suite)]
+
+
+class MirroredVerdicts(NamedTuple):
+    """The cursor of a gate sensor: what it has dealt with, as far back as another verdict may still turn up."""
+
+    decided: dict[str, datetime]
+    """When each was decided, by verdict id."""
+
+    @classmethod
+    def read(cls, cursor: str | None) -> "MirroredVerdicts":
+        return cls({name: datetime.fromisoformat(moment) for name, moment in json.loads(cursor or "{}").items()})
+
+    def write(self) -> str:
+        return json.dumps({name: moment.isoformat() for name, moment in self.decided.items()})
+
+    @property
+    def since(self) -> datetime | None:
+        """The moment after which verdicts may be new."""
+        return max(self.decided.values()) - _LATEST_ARRIVAL if self.decided else None
+
+    def new(self, stored: Iterable[StoredVerdict]) -> list[StoredVerdict]:
+        """Those not dealt with yet, as many as one tick may take."""
+        return [verdict for verdict in stored if verdict.verdict_id not in self.decided][:_MOST_PER_TICK]
+
+    def adding(self, stored: Iterable[StoredVerdict]) -> "MirroredVerdicts":
+        """With these dealt with too, and those forgotten that are too old to be met again."""
+        known = MirroredVerdicts({**self.decided, **{verdict.verdict_id: verdict.decided_at for verdict in stored}})
+        since = known.since
+        return MirroredVerdicts({name: moment for name, moment in known.decided.items() if since and moment > since})
+
+
+def _gate(suite: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=f"{suite}_gate",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=GATE_SECONDS,
+        description="Shows every stored verdict as the gate check of its candidate, whoever decided it.",
+        required_resource_keys={resources.key(suite)},
+    )
+    def gate(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        workspace = resources.workspace_of(context.resources, suite)
+        mirrored = MirroredVerdicts.read(context.cursor)
+        stored = pipeline.verdicts_after(workspace, mirrored.since, limit=len(mirrored.decided) + _MOST_PER_TICK)
+        settled = [verdict for verdict in mirrored.new(stored) if not mirror.is_pending(context.instance, verdict)]
+        foreign = [verdict for verdict in settled if not mirror.was_reported(context.instance, verdict)]
+        for verdict in foreign:
+            mirror.report(context.instance, verdict, workspace.store.comparison(verdict.comparison_id))
+        said = ", ".join(f"{verdict.candidate} {verdict.verdict.outcome}" for verdict in foreign)
+        return dg.SensorResult(
+            skip_reason=f"mirrored: {said}" if said else "no new verdict",
+            cursor=mirrored.adding(settled).write(),
+            dynamic_partitions_requests=_adding(context, suite, (verdict.candidate for verdict in foreign)),
+        )
+
+    return gate
+
+
+def _candidates(suite: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=f"{suite}_candidates",
+        target=dg.AssetSelection.assets(*keys.candidate_keys(suite)),
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=CANDIDATES_SECONDS,
+        description=(
+            "Gives each candidate a partition and requests one run per new definition of it, once the baseline has a "
+            "report. Never promotes."
+        ),
+        required_resource_keys={resources.key(suite)},
+    )
+    def candidates(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        workspace = resources.workspace_of(context.resources, suite)
+        return dg.SensorResult(
+            run_requests=[
+                dg.RunRequest(
+                    run_key=f"{waiting.name}:{waiting.fingerprint}",
+                    partition_key=waiting.name,
+                    asset_selection=keys.candidate_keys(suite),
+                )
+                for waiting in pipeline.candidates_to_evaluate(workspace)
+            ],
+            dynamic_partitions_requests=_adding(context, suite, workspace.suite.candidates),
+        )
+
+    return candidates
+
+
+def _adding(
+    context: dg.SensorEvaluationContext, suite: str, candidates: Iterable[str]
+) -> list[dg.AddDynamicPartitionsRequest]:
+    """A request for the partitions that are not there yet; none where all are."""
+    partitions_def = partitions.candidates_of(suite)
+    known = partitions_def.get_partition_keys(dynamic_partitions_store=context.instance)
+    missing = [name for name in dict.fromkeys(candidates) if name not in known]
+    return [partitions_def.build_add_request(missing)] if missing else []
