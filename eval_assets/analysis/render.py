@@ -40,7 +40,12 @@ def report_document(report: Report, *, title: str) -> Document:
         _stat_table("metric", report.overall.items()),
         *_unavailable(report.extensions),
     ]
-    blocks += [*_by_tag(report), *_worst_cases(report), Paragraph(_latency(report)), Paragraph(CAUTION, "quiet")]
+    blocks += [
+        *_by_tag(report),
+        *_worst_cases(report),
+        Paragraph(latency_sentence(report)),
+        Paragraph(CAUTION, "quiet"),
+    ]
     return tuple(blocks)
 
 
@@ -60,8 +65,8 @@ def comparison_document(comparison: Comparison, verdict: Verdict, *, title: str)
 
 
 def metric_table(report: Report) -> Document:
-    """Only the overall table of a report, for places with little room."""
-    return (_stat_table("metric", report.overall.items()),)
+    """Only the overall table of a report and why runs were not answered, for places with little room."""
+    return (_stat_table("metric", report.overall.items()), *_unavailable(report.extensions))
 
 
 def comparison_table(comparison: Comparison) -> Document:
@@ -172,7 +177,8 @@ def _count(stat: MetricStat | None) -> Cell:
     return Cell(f"{stat.passes}/{stat.scored}{missing}", "plain" if stat.passes == stat.scored else "bad")
 
 
-def _latency(report: Report) -> str:
+def latency_sentence(report: Report) -> str:
+    """How long runs took, and apart how long failing did."""
     errored = report.extensions.get("latency_errored_p50")
     apart = "" if errored is None else f" Runs that errored or were not answered: p50 {seconds(errored)}."
     return f"Latency p50 {seconds(report.latency_p50)}, p95 {seconds(report.latency_p95)}.{apart}"

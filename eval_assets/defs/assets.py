@@ -138,7 +138,9 @@ def _comparison(suite: str) -> dg.AssetsDefinition:
     )
     def comparison(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # dagster takes MaterializeResult[None] for a second output
         workspace = resources.workspace_of(context.resources, suite)
-        decided = pipeline.decide_candidate(workspace, context.partition_key, decided_by=f"dagster:{context.run_id}")
+        decided = pipeline.decide_candidate(
+            workspace, context.partition_key, decided_by=f"dagster:{context.run.run_id}"
+        )
         return dg.MaterializeResult(
             metadata=metadata.of_verdict(decided.stored_verdict, decided.compared.comparison),
             check_results=[checks.gate_result(decided.stored_verdict, decided.compared.comparison)],
@@ -164,7 +166,7 @@ def _promotion(suite: str) -> dg.AssetsDefinition:
         workspace = resources.workspace_of(context.resources, suite)
         try:
             granted = pipeline.promote_candidate(
-                workspace, context.partition_key, reason=config.reason, promoted_by=f"dagster:{context.run_id}"
+                workspace, context.partition_key, reason=config.reason, promoted_by=f"dagster:{context.run.run_id}"
             )
         except PromotionRefused as refusal:
             raise dg.Failure(description=str(refusal), allow_retries=False) from refusal

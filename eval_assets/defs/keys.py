@@ -6,6 +6,7 @@ import dagster as dg
 
 Step = Literal["outputs", "scores", "report"]
 """A step that baseline and candidates go through alike."""
+STEPS: tuple[Step, ...] = ("outputs", "scores", "report")
 
 
 def case_set(suite: str) -> dg.AssetKey:
@@ -40,10 +41,10 @@ def gate(suite: str) -> dg.AssetCheckKey:
 
 def baseline_selection(suite: str) -> dg.AssetSelection:
     """What measuring the baseline materializes, with the checks on it."""
-    measured = (baseline(suite, step) for step in ("outputs", "scores", "report"))
+    measured = (baseline(suite, step) for step in STEPS)
     return dg.AssetSelection.assets(case_set(suite), *measured)
 
 
 def candidate_keys(suite: str) -> list[dg.AssetKey]:
     """What measuring and judging a candidate materializes. Never its promotion: that is for a person to ask."""
-    return [*(candidate(suite, step) for step in ("outputs", "scores", "report")), comparison(suite)]
+    return [*(candidate(suite, step) for step in STEPS), comparison(suite)]

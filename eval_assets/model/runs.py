@@ -127,7 +127,7 @@ class RunOutput(Noun):
 
     @cached_property
     def trajectory(self) -> Trajectory:
-        """Steps and tool calls: as stated, else read off `messages`. Empty where `trace_error` says why there are none."""
+        """Steps and tool calls: as stated, else read off `messages`. Empty where `trace_error` says why."""
         if self.trace_error:
             return Trajectory()
         return self.stated_trajectory or Trajectory.from_messages(self.messages)

@@ -31,7 +31,7 @@ from eval_assets.pipeline.measure import (
     score_target,
     summarize_target,
 )
-from eval_assets.pipeline.workspace import HOME_VARIABLE, Workspace, home_for, open_workspace
+from eval_assets.pipeline.workspace import HOME_VARIABLE, Workspace, home_for, instance_folder, open_workspace
 
 __all__ = [
     "HOME_VARIABLE",
@@ -48,6 +48,7 @@ __all__ = [
     "decide_candidate",
     "execute_target",
     "home_for",
+    "instance_folder",
     "latest_evaluation",
     "latest_report",
     "open_workspace",

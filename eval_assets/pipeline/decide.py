@@ -165,8 +165,9 @@ def _passing_verdict(
     if found.comparison_id != _comparison_id(suite.gate, baseline, measured):
         raise PromotionRefused(f"{candidate!r} is not promoted: its verdict is under another gate policy; {decide}")
     if found.verdict.outcome != "pass":
-        why = "; ".join(found.verdict.reasons)
-        raise PromotionRefused(f"{candidate!r} is not promoted: the verdict is {found.verdict.outcome}: {why}")
+        first, *others = found.verdict.reasons
+        more = f"; and {len(others)} more" if others else ""
+        raise PromotionRefused(f"{candidate!r} is not promoted: the verdict is {found.verdict.outcome}: {first}{more}")
     return found
 
 

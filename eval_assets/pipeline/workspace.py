@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,8 @@ from eval_assets.store.store import Store
 from eval_assets.suite import Suite, load_suite
 
 HOME_VARIABLE = "EVAL_ASSETS_HOME"
+
+_QUIET_INSTANCE = "# No usage statistics leave this machine.\ntelemetry:\n  enabled: false\n"
 
 
 @dataclass(frozen=True)
@@ -55,3 +58,16 @@ def home_for(folder: Path, *, environment: Mapping[str, str] = os.environ) -> Pa
     start = folder.resolve()
     projects = (parent for parent in (start, *start.parents) if (parent / "dagster.yaml").is_file())
     return next(projects, start) / ".eval_assets"
+
+
+def instance_folder(folder: Path, home: Path) -> Path:
+    """The Dagster instance of a home, made where it is missing; the nearest dagster.yaml above `folder` sets it up."""
+    instance = home / "dagster"
+    instance.mkdir(parents=True, exist_ok=True)
+    above = (parent / "dagster.yaml" for parent in (folder, *folder.parents))
+    settings = next((file for file in above if file.is_file()), None)
+    if settings is not None:
+        shutil.copyfile(settings, instance / "dagster.yaml")
+    elif not (instance / "dagster.yaml").exists():
+        (instance / "dagster.yaml").write_text(_QUIET_INSTANCE)
+    return instance

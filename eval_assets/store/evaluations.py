@@ -160,10 +160,12 @@ def _evaluation(row: queries.Row | None) -> Evaluation | None:
 def _run(row: queries.Row) -> Run:
     identity = {column: row.pop(column) for column in ("case_name", "case_hash", "run_index", "run_id", "started_at")}
     usage = {column: row.pop(column) for column in ("input_tokens", "output_tokens")}
+    stated = queries.from_json(row.pop("stated_trajectory"))
     output: dict[str, Any] = {
         **{column: value for column, value in row.items() if value is not None},
         "messages": queries.from_json(row["messages"]) or (),
         "scores": queries.from_json(row["scores"]) or {},
         "usage": usage,
+        "trajectory": stated,
     }
     return Run.model_validate({**identity, "output": output})

@@ -61,9 +61,14 @@ def recorded(case: str, run: int, *, right: bool) -> str:
 def project(tmp_path: Path) -> Path:
     """Ten cases; `old` and `same` are right three times in four, `worse` once."""
     names = [f"c{number}" for number in range(10)]
-    cases = [{"name": name, "input": name, "want": name, "tags": ["even" if n % 2 else "odd"]} for n, name in enumerate(names)]
+    cases = [
+        {"name": name, "input": name, "want": name, "tags": ["even" if n % 2 else "odd"]}
+        for n, name in enumerate(names)
+    ]
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    (tmp_path / "runs.jsonl").write_text("".join(recorded(n, run, right=run % 4 != 3) for n in names for run in range(8)))
+    (tmp_path / "runs.jsonl").write_text(
+        "".join(recorded(n, run, right=run % 4 != 3) for n in names for run in range(8))
+    )
     (tmp_path / "worse.jsonl").write_text("".join(recorded(n, run, right=run == 3) for n in names for run in range(4)))
     (tmp_path / "suite.yaml").write_text(SUITE)
     return tmp_path

@@ -74,7 +74,7 @@ class Shell:
             definitions=self.defs,
             resources=self.defs.resources or {},
         )
-        result = self.defs.get_sensor_def(f"{self.suite}_{sensor}")(context)
+        result = self.defs.resolve_sensor_def(f"{self.suite}_{sensor}")(context)
         assert isinstance(result, dg.SensorResult)
         for request in result.dynamic_partitions_requests or []:
             self.instance.add_dynamic_partitions(request.partitions_def_name, request.partition_keys)

@@ -98,7 +98,9 @@ def test_promotion_alone_is_refused_after_the_baseline_was_measured_again(shell:
     assert_refused(shell, "same", "is on older reports")
 
 
-@pytest.mark.parametrize("given, kept", [("", "promoted in Dagster"), ("the answers read better", "the answers read better")])
+@pytest.mark.parametrize(
+    ("given", "kept"), [("", "promoted in Dagster"), ("the answers read better", "the answers read better")]
+)
 def test_a_promotion_keeps_its_reason(shell: Shell, given: str, kept: str) -> None:
     shell.measure_baseline()
     shell.judge("same")

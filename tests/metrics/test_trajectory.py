@@ -55,7 +55,7 @@ def test_names_are_those_promised() -> None:
     "make",
     [
         lambda: metrics.called_tool(""),
-        lambda: metrics.tool_order(),
+        metrics.tool_order,
         lambda: metrics.tool_order("a", ""),
         lambda: metrics.max_steps(0),
         lambda: metrics.max_steps(True),

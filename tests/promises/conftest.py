@@ -77,7 +77,9 @@ class CountingServer:
             writer.close()
 
     async def _exchange(self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length"))
+        length = next(
+            int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length")
+        )
         body = json.loads(await reader.readexactly(length))
         self.asked.append(body)
         self.headers.append(head)
@@ -87,11 +89,15 @@ class CountingServer:
         reply = {
             "id": f"reply-{len(self.asked)}",
             "model": body["model"],
-            "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": body["messages"][-1]["content"]}}],
+            "choices": [
+                {"finish_reason": "stop", "message": {"role": "assistant", "content": body["messages"][-1]["content"]}}
+            ],
             "usage": {"prompt_tokens": 3, "completion_tokens": 2},
         }
         sent = json.dumps(reply).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(sent) + sent)
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(sent) + sent
+        )
         await writer.drain()
         self.answered += 1
 

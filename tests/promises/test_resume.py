@@ -61,7 +61,9 @@ def test_a_resumed_evaluation_is_one_evaluation(server: Any, spawn: Spawn, call:
     call("run", ".", "old")
 
     (evaluation,) = rows(call, "select evaluation_id, nonce from evaluations")
-    (runs,) = rows(call, "select count(distinct run_id) as n, min(split_part(run_id, '-', 1)) as nonce from run_outputs")
+    (runs,) = rows(
+        call, "select count(distinct run_id) as n, min(split_part(run_id, '-', 1)) as nonce from run_outputs"
+    )
     assert runs == {"n": 40, "nonce": evaluation["nonce"]}
     assert list((project / ".eval_assets" / "journals").glob("*.jsonl")) == []
 

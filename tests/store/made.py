@@ -60,7 +60,7 @@ def journal_lines(evaluation: Evaluation, runs: Iterable[Run]) -> list[dict[str,
 def _journal_line(run: Run) -> dict[str, Any]:
     trajectory = run.output.trajectory if run.output.messages and not run.output.trace_error else None
     return {
-        "run": run.model_dump(mode="json"),
+        "run": run.model_dump(mode="json", by_alias=True),
         "steps": None if trajectory is None else trajectory.steps,
         "tool_calls": None if trajectory is None else list(trajectory.tool_names),
     }

@@ -11,7 +11,7 @@ import pytest
 from eval_assets.errors import EvaluationIncomplete, JournalCorrupt, NothingMeasured
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import LatencySummary
-from eval_assets.model.runs import Evaluation, Run, RunOutput, Usage
+from eval_assets.model.runs import Evaluation, Run, RunOutput, ToolCall, Trajectory, Usage
 from eval_assets.store.store import Store
 from tests.store.made import START, answered, journal_lines, made_evaluation, made_runs, write_journal
 
@@ -47,6 +47,7 @@ def talkative(place: int) -> RunOutput:
         response_id=f"r{place}",
         attempts=2,
         scores={"reward": True, "other": None},
+        trajectory=Trajectory(steps=3, tool_calls=(ToolCall(name="stated", arguments="{}"),)) if place == 2 else None,
     )
 
 

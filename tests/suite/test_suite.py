@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eval_assets.errors import ConfigError, Problem
+from eval_assets.errors import Problem
 from eval_assets.suite import load_suite
 
 Write = Callable[..., Path]
@@ -48,10 +48,10 @@ MISTAKES = [
     (("runs: 3", "rusn: 3"), 3, "unknown key `rusn`; did you mean `runs`?"),
     (("cases: cases.jsonl", "cases: nowhere.jsonl"), None, "no such file"),
     (("cases: cases.jsonl", "cases: cases.txt"), None, "wanted .csv, .json, .jsonl, .yaml, .yml"),
-    (("kind: python, function: \"answers:prod\"", "kind: pyhton"), 5, "kind 'pyhton'"),
-    (("{kind: python, function: \"answers:prod\"}", "prod"), 5, "wanted a mapping"),
-    (("function: \"answers:prod\"", "function: answers.prod"), 5, "wanted a function as `package.module:name`"),
-    (("function: \"answers:prod\"", "function: \"${NOT_SET_ANYWHERE}\""), 5, "NOT_SET_ANYWHERE is not set"),
+    (('kind: python, function: "answers:prod"', "kind: pyhton"), 5, "kind 'pyhton'"),
+    (('{kind: python, function: "answers:prod"}', "prod"), 5, "wanted a mapping"),
+    (('function: "answers:prod"', "function: answers.prod"), 5, "wanted a function as `package.module:name`"),
+    (('function: "answers:prod"', 'function: "${NOT_SET_ANYWHERE}"'), 5, "NOT_SET_ANYWHERE is not set"),
     (("  prod:", "  pro d:"), 5, "the target name 'pro d'"),
     (("baseline: prod", "baseline: nobody"), 7, "the baseline 'nobody' is not a target (targets: new, prod)"),
     (("candidates: [new]", "candidates: [other]"), 8, "the candidate 'other' is not a target"),
@@ -67,7 +67,11 @@ MISTAKES = [
     (("- no_error", "- max_steps: 0"), 10, "whole number from 1"),
     (("- no_error", "- tool_order: a"), 10, "a list of tool names"),
     (("- no_error", "- custom: {name: m, predicate: nowhere}"), 10, "package.module:function"),
-    (("- no_error", "- custom: {name: m, predicate: 'no_such_module_here:f'}"), 10, "cannot import no_such_module_here"),
+    (
+        ("- no_error", "- custom: {name: m, predicate: 'no_such_module_here:f'}"),
+        10,
+        "cannot import no_such_module_here",
+    ),
     (("- no_error", "- contains: refund"), 10, "metric names repeat: contains:refund"),
     (("gate: {test: pooled}", "gate: {test: stratified}"), 12, "'stratified'"),
     (("gate: {test: pooled}\n", ""), 1, "the gate names no test, and the default is 'stratified'"),

@@ -50,6 +50,7 @@ create table run_outputs (
     messages json,
     tool_calls varchar[],
     steps integer,
+    stated_trajectory json,
     error varchar,
     unavailable boolean,
     trace_error varchar,

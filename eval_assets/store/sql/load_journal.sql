@@ -10,6 +10,7 @@ select
     run.output.messages as messages,
     tool_calls,
     steps,
+    run.output.trajectory as stated_trajectory,
     run.output.error as error,
     run.output.unavailable as unavailable,
     run.output.trace_error as trace_error,
@@ -43,7 +44,8 @@ from read_json(
                 finish_reason varchar,
                 response_id varchar,
                 attempts integer,
-                scores json
+                scores json,
+                trajectory json
             )
         )',
         steps: 'integer',

@@ -35,6 +35,7 @@ select
     run_outputs.response_id,
     run_outputs.attempts,
     run_outputs.scores,
+    run_outputs.stated_trajectory,
     run_outputs.started_at
 from run_outputs
 inner join page on page.row_id = run_outputs.rowid
