@@ -27,7 +27,7 @@ demo: $(VENV)/.installed  ## set up, then run the whole job on a local agent ser
 	$(BIN)/eval-assets demo
 
 test: $(VENV)/.installed  ## set up, then run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 lint: $(VENV)/.installed  ## style and likely mistakes
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from eval_assets.analysis.document import Document, Heading, Paragraph, Table, Tone
 
-_PIPED_WIDTH = 200  # Nobody's terminal to fit into; a table that is cut short there has lost its numbers.
+_PIPED_WIDTH = 10_000  # Nobody reads along: a folded cell or a broken sentence only disturbs whatever reads it.
 _STYLES: Mapping[Tone, str] = {"plain": "", "good": "green", "bad": "bold red", "unsure": "yellow", "quiet": "dim"}
 
 

@@ -11,7 +11,7 @@ from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import Report, StoredReport
 from eval_assets.model.runs import Evaluation
 from eval_assets.model.scores import CaseCount
-from eval_assets.model.verdicts import Comparison, Promotion, StoredVerdict, Verdict
+from eval_assets.model.verdicts import Comparison, MetricComparison, Promotion, StoredVerdict, Verdict
 
 Metadata = dict[str, Any]
 
@@ -83,7 +83,7 @@ def of_report(stored: StoredReport) -> Metadata:
         "case_set_hash": provenance.case_set_hash,
         "runs": report.total_runs,
         **_latencies(report),
-        **{f"rate {name}": stat.rate for name, stat in report.overall.items()},
+        **{f"rate {name}": stat.rate for name, stat in report.overall.items() if stat.scored},
         **{f"unscored {name}": stat.unscored for name, stat in report.overall.items()},
         "report": _markdown(render.report_document(report, title=f"report of {stored.target} in {stored.suite}")),
     }
@@ -102,8 +102,8 @@ def of_verdict(stored: StoredVerdict, comparison: Comparison) -> Metadata:
         "model": comparison.new.model_id or "unknown",
         "decided_by": stored.decided_by,
         "decided_at": dg.MetadataValue.timestamp(stored.decided_at),
-        **{f"rate {metric.metric}": metric.new_rate for metric in comparison.metrics},
-        **{f"change {metric.metric}": metric.rate_delta for metric in comparison.metrics},
+        **{f"rate {metric.metric}": metric.new_rate for metric in comparison.metrics if metric.new_scored},
+        **{f"change {metric.metric}": metric.rate_delta for metric in comparison.metrics if _was_tested(metric)},
         "comparison": _markdown(render.comparison_document(comparison, stored.verdict, title=title)),
     }
 
@@ -126,6 +126,11 @@ def of_promotion(promotion: Promotion) -> Metadata:
         "promoted_at": dg.MetadataValue.timestamp(promotion.promoted_at),
         "promotion": _table(("fact", "value"), facts.items()),
     }
+
+
+def _was_tested(metric: MetricComparison) -> bool:
+    # The change of a metric that cannot be judged is unknown; plotted as 0 it would look like a calm week.
+    return metric.direction != "inconclusive"
 
 
 def _latencies(report: Report) -> Metadata:

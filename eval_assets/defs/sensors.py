@@ -6,7 +6,7 @@ Both sensors run from the start. Neither decides: the verdict is read, and the p
 
 import json
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import dagster as dg
@@ -22,6 +22,11 @@ CANDIDATES_SECONDS = 30
 _MOST_PER_TICK = 100
 # A verdict is stored a little after it was decided: it may have waited for the store, and clocks of machines differ.
 _LATEST_ARRIVAL = timedelta(minutes=10)
+# A Dagster run reports its verdict a moment after storing it, unless its process died in between.
+_RUN_REPORTS_WITHIN = timedelta(minutes=5)
+
+
+# `**_resources` below, because calling a sensor directly, as its tests do, hands it every required resource by name.
 
 
 def build_sensors(suite: str) -> list[dg.SensorDefinition]:
@@ -66,11 +71,11 @@ def _gate(suite: str) -> dg.SensorDefinition:
         description="Shows every stored verdict as the gate check of its candidate, whoever decided it.",
         required_resource_keys={resources.key(suite)},
     )
-    def gate(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    def gate(context: dg.SensorEvaluationContext, **_resources: object) -> dg.SensorResult:
         workspace = resources.workspace_of(context.resources, suite)
         mirrored = MirroredVerdicts.read(context.cursor)
         stored = pipeline.verdicts_after(workspace, mirrored.since, limit=len(mirrored.decided) + _MOST_PER_TICK)
-        settled = [verdict for verdict in mirrored.new(stored) if not mirror.is_pending(context.instance, verdict)]
+        settled = [verdict for verdict in mirrored.new(stored) if not _is_being_reported(context.instance, verdict)]
         foreign = [verdict for verdict in settled if not mirror.was_reported(context.instance, verdict)]
         for verdict in foreign:
             mirror.report(context.instance, verdict, workspace.store.comparison(verdict.comparison_id))
@@ -96,21 +101,27 @@ def _candidates(suite: str) -> dg.SensorDefinition:
         ),
         required_resource_keys={resources.key(suite)},
     )
-    def candidates(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    def candidates(context: dg.SensorEvaluationContext, **_resources: object) -> dg.SensorResult:
         workspace = resources.workspace_of(context.resources, suite)
+        requests = [
+            dg.RunRequest(
+                run_key=f"{waiting.name}:{waiting.fingerprint}",
+                partition_key=waiting.name,
+                asset_selection=keys.candidate_keys(suite),
+            )
+            for waiting in pipeline.candidates_to_evaluate(workspace)
+        ]
         return dg.SensorResult(
-            run_requests=[
-                dg.RunRequest(
-                    run_key=f"{waiting.name}:{waiting.fingerprint}",
-                    partition_key=waiting.name,
-                    asset_selection=keys.candidate_keys(suite),
-                )
-                for waiting in pipeline.candidates_to_evaluate(workspace)
-            ],
+            run_requests=requests,
+            skip_reason=None if requests else "no candidate waits to be measured, or the baseline has no report yet",
             dynamic_partitions_requests=_adding(context, suite, workspace.suite.candidates),
         )
 
     return candidates
+
+
+def _is_being_reported(instance: dg.DagsterInstance, stored: StoredVerdict) -> bool:
+    return datetime.now(UTC) - stored.decided_at < _RUN_REPORTS_WITHIN and mirror.is_pending(instance, stored)
 
 
 def _adding(

@@ -45,7 +45,10 @@ def test_runs_without_an_answer_are_incomplete_and_do_not_stop_the_report(shell:
 
 def test_a_baseline_that_moved_by_itself_is_drift_and_stops_nothing(shell: Shell) -> None:
     edit(shell, 'greetings_targets:echo"', 'greetings_drifting:answer"')
-    source = "def answer(text):\n    return open(__file__.replace('.py', '.txt')).read().replace('TEXT', text)\n"
+    source = (
+        "from pathlib import Path\n"
+        "def answer(text): return Path(__file__).with_suffix('.txt').read_text().replace('TEXT', text)\n"
+    )
     shell.workspace.suite.folder.joinpath("greetings_drifting.py").write_text(source)
     answers = shell.workspace.suite.folder / "greetings_drifting.txt"
 

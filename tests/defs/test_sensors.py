@@ -126,6 +126,29 @@ def test_what_a_run_of_another_instance_decided_is_reported(shell: Shell) -> Non
         assert shell.gate_of("worse") == ("FAILED", True)
 
 
+def decided_in(shell: Shell, run: dg.DagsterRun) -> None:
+    """A verdict stored by a Dagster run that has not reported it."""
+    shell.instance.add_run(run)
+    pipeline.decide_candidate(shell.workspace, "worse", decided_by=f"dagster:{run.run_id}")
+
+
+def test_a_run_that_is_still_at_work_reports_its_own_verdict(measured: Shell) -> None:
+    decided_in(measured, dg.DagsterRun(job_name="__ASSET_JOB", status=dg.DagsterRunStatus.STARTED))
+
+    result = measured.tick("gate")
+
+    assert reported(measured, "worse") == []
+    assert result.cursor == "{}"
+
+
+def test_the_verdict_of_a_run_that_died_before_reporting_it_is_reported(measured: Shell) -> None:
+    decided_in(measured, dg.DagsterRun(job_name="__ASSET_JOB", status=dg.DagsterRunStatus.FAILURE))
+
+    measured.tick("gate")
+
+    assert reported(measured, "worse") == ["FAILED"]
+
+
 def test_nothing_is_reported_where_nothing_was_stored(shell: Shell) -> None:
     result = shell.tick("gate")
 
