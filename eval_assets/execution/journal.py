@@ -190,19 +190,24 @@ def _line(run: Run) -> bytes:
         body = run.model_dump_json(by_alias=True, fallback=repr).encode()
     except ValueError:
         body = json.dumps(_plain(run.model_dump(by_alias=True)), ensure_ascii=False).encode()
-    steps, tool_calls = _trajectory(run.output)
-    tail = json.dumps({"steps": steps, "tool_calls": tool_calls}, ensure_ascii=False)
+    tail = json.dumps(_read_off(run.output), ensure_ascii=False)
     return b'{"run":' + body + b"," + gojson.utf8(tail)[1:] + b"\n"
 
 
-def _trajectory(output: RunOutput) -> tuple[int | None, list[str] | None]:
-    if output.trace_error or not (output.messages or output.stated_trajectory):
-        return None, None
+def _read_off(output: RunOutput) -> dict[str, Any]:
+    """What the store keeps beside a run and need not work out again: its steps, its tools, and what tells copies."""
     try:
-        trajectory = output.trajectory
+        trajectory = None if output.trace_error else output.trajectory
+        said = output.said
     except ValueError:
-        return None, None
-    return trajectory.steps, list(trajectory.tool_names)
+        trajectory, said = None, None
+    known = trajectory is not None and (output.messages or output.stated_trajectory)
+    return {
+        "steps": trajectory.steps if trajectory and known else None,
+        "tool_calls": list(trajectory.tool_names) if trajectory and known else None,
+        "output_digest": said.digest if said else None,
+        "output_characters": said.characters if said else None,
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, model_validator
 
+from eval_assets.model import gojson
 from eval_assets.model.base import Noun
 from eval_assets.model.cases import Message
 
@@ -73,9 +76,14 @@ def _tool_call(call: Any) -> ToolCall:
     identity = call.get("id")
     return ToolCall(
         name=str(function.get("name") or ""),
-        arguments=arguments if isinstance(arguments, str) else "" if arguments is None else str(arguments),
+        arguments=arguments if isinstance(arguments, str) else "" if arguments is None else _as_json(arguments),
         id=None if identity is None else str(identity),
     )
+
+
+def _as_json(arguments: Any) -> str:
+    """Some providers send the arguments themselves instead of their JSON."""
+    return json.dumps(arguments, ensure_ascii=False, default=str)
 
 
 class Usage(Noun):
@@ -83,6 +91,15 @@ class Usage(Noun):
 
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
+
+
+class Said(NamedTuple):
+    """A run's output, its text and tool calls, as something to find again: two that are equal are equal to the byte."""
+
+    digest: str
+    """Hex BLAKE2b of the final text and the calls' names and arguments; the ids of calls are left out."""
+    characters: int
+    """How long that is. Short answers repeat by chance."""
 
 
 class RunOutput(Noun):
@@ -131,6 +148,15 @@ class RunOutput(Noun):
         if self.trace_error:
             return Trajectory()
         return self.stated_trajectory or Trajectory.from_messages(self.messages)
+
+    @property
+    def said(self) -> Said | None:
+        """What the run put out, to tell copies by. None where it was not recorded, which says nothing."""
+        calls = self.trajectory.tool_calls
+        if self.final is None and not calls:
+            return None
+        text = "\x00".join([self.final or "", *(f"{call.name}\x00{call.arguments}" for call in calls)])
+        return Said(hashlib.blake2b(gojson.utf8(text), digest_size=16).hexdigest(), len(text))
 
 
 class Run(Noun):

@@ -50,6 +50,8 @@ create table run_outputs (
     messages json,
     tool_calls varchar[],
     steps integer,
+    output_digest varchar,
+    output_characters integer,
     stated_trajectory json,
     error varchar,
     unavailable boolean,

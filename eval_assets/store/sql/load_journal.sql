@@ -10,6 +10,8 @@ select
     run.output.messages as messages,
     tool_calls,
     steps,
+    output_digest,
+    output_characters,
     run.output.trajectory as stated_trajectory,
     run.output.error as error,
     run.output.unavailable as unavailable,
@@ -49,6 +51,8 @@ from read_json(
             )
         )',
         steps: 'integer',
+        output_digest: 'varchar',
+        output_characters: 'integer',
         tool_calls: 'varchar[]'
     }
 )
