@@ -50,6 +50,30 @@ def test_swapping_sides_or_passes_and_failures_changes_nothing(old: tuple[int, i
     assert pooled.two_proportions(*failures[0], *failures[1]) == pytest.approx(p, abs=TOLERANCE)
 
 
+@given(st.lists(st.tuples(counts, counts), max_size=8))
+def test_many_tables_are_as_each_by_itself(tables: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
+    numbers = np.array([(*old, *new) for old, new in tables], dtype=int).reshape(-1, 4).T
+
+    assert pooled.fisher_exact_tables(*numbers).tolist() == pytest.approx(
+        [pooled.fisher_exact(*old, *new) for old, new in tables], abs=TOLERANCE
+    )
+
+
+def test_more_tables_than_fit_at_once_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    runs = np.full(50, 9)
+    numbers = random.binomial(runs, 0.7), runs, random.binomial(runs, 0.4), runs
+    at_once = pooled.fisher_exact_tables(*numbers)
+    monkeypatch.setattr(pooled, "_LARGEST_BATCH", 20)
+
+    assert pooled.fisher_exact_tables(*numbers).tolist() == at_once.tolist()
+
+
+def test_many_tables_refuse_impossible_counts() -> None:
+    with pytest.raises(OutOfRange, match=r"\[0, scored\]"):
+        pooled.fisher_exact_tables([1, 3], [2, 2], [0, 0], [2, 2])
+
+
 @pytest.mark.parametrize(("old", "new"), [((0, 0), (5, 10)), ((5, 10), (0, 0)), ((0, 0), (0, 0))])
 def test_nothing_scored_says_nothing(old: tuple[int, int], new: tuple[int, int]) -> None:
     assert pooled.two_proportions(*old, *new) == 1
