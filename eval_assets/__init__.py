@@ -18,7 +18,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eval_assets import metrics
+    from eval_assets import conformance, metrics
+    from eval_assets.agent_runs import agent_runner
     from eval_assets.analysis.compare import compare
     from eval_assets.errors import ConfigError, EvalError, FormatError, GateError, Inconclusive, Regression
     from eval_assets.in_memory import evaluate, evaluate_async
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from eval_assets.model.reports import REPORT_FORMAT, MetricStat, Report
     from eval_assets.model.runs import Provenance, RunOutput, ToolCall, Trajectory, Usage
     from eval_assets.model.verdicts import Comparison, GatePolicy, MetricComparison, Verdict
+    from eval_assets.stats.power import required_runs
 
 _HOMES = {
+    "eval_assets.agent_runs": ("agent_runner",),
     "eval_assets.analysis.compare": ("compare",),
     "eval_assets.errors": ("ConfigError", "EvalError", "FormatError", "GateError", "Inconclusive", "Regression"),
     "eval_assets.in_memory": ("evaluate", "evaluate_async"),
@@ -35,6 +38,7 @@ _HOMES = {
     "eval_assets.model.reports": ("REPORT_FORMAT", "MetricStat", "Report"),
     "eval_assets.model.runs": ("Provenance", "RunOutput", "ToolCall", "Trajectory", "Usage"),
     "eval_assets.model.verdicts": ("Comparison", "GatePolicy", "MetricComparison", "Verdict"),
+    "eval_assets.stats.power": ("required_runs",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -59,17 +63,20 @@ __all__ = [
     "Trajectory",
     "Usage",
     "Verdict",
+    "agent_runner",
     "compare",
+    "conformance",
     "evaluate",
     "evaluate_async",
     "hash_cases",
     "metrics",
+    "required_runs",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "metrics":
-        return importlib.import_module("eval_assets.metrics")
+    if name in {"conformance", "metrics"}:
+        return importlib.import_module(f"eval_assets.{name}")
     if name in _HOME_OF:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time, and no deadline: a test must not depend on chance or on how busy the machine is.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

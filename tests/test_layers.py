@@ -26,18 +26,21 @@ MAY_IMPORT = {
     "store": {"errors", "model"},
     "suite": {"errors", "model", "metrics", "targets"},
     "pipeline": CORE - {"stats"},
+    "agent_runs": {"errors", "model"},
     "in_memory": CORE - {"store", "suite", "pipeline"},
+    "conformance": CORE - {"store", "suite", "pipeline"},
     "cli": {"errors", "model", "suite", "analysis", "pipeline", "store", "demo"},
     "defs": {"errors", "model", "suite", "analysis", "pipeline", "store"},
     "definitions": {"errors", "model", "suite", "analysis", "pipeline", "store", "defs"},
     "__main__": {"cli"},
     "demo": CORE | {"defs", "definitions", "cli"},
-    "__init__": CORE | {"in_memory"},
+    "__init__": CORE | {"agent_runs", "conformance", "in_memory"},
 }
 DOORS = {
     "pydantic": {"model", "targets", "suite", "in_memory"},
     "numpy": {"stats", "analysis"},
     "scipy": {"stats"},
+    "matplotlib": {"analysis"},
     "httpx": {"targets"},
     "httpx_aiohttp": {"targets"},
     "aiohttp": {"targets"},
@@ -99,7 +102,7 @@ def test_core_and_command_line_import_without_dagster(module: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("heavy", ["dagster", "scipy", "numpy", "duckdb", "httpx", "rich", "pydantic"])
+@pytest.mark.parametrize("heavy", ["dagster", "scipy", "numpy", "duckdb", "httpx", "rich", "pydantic", "matplotlib"])
 def test_help_imports_nothing_heavy(heavy: str) -> None:
     program = (
         "import sys\nfrom eval_assets.cli.main import run\ncode = run(['--help'])\n"

@@ -7,4 +7,6 @@ Model × stats → model: the sentences of the product.
     document.py   paragraphs and tables, before anyone decides how they look
     render.py     report, comparison, verdict → document
     markdown.py   document → Markdown
+    picture.py    comparison → what its picture shows
+    plots.py      picture → SVG or PNG
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval_assets.model.verdicts import Comparison, Verdict, sentence
+from eval_assets.model.verdicts import Comparison, Verdict
 
 
 def decide(comparison: Comparison) -> Verdict:
@@ -12,9 +12,7 @@ def decide(comparison: Comparison) -> Verdict:
     A pass means that something was compared and nothing got worse by more than chance. It does not mean that nothing
     got worse: a drop too small for these runs to show passes too.
     """
-    offending = (*comparison.regressions, *comparison.inconclusives)
-    reasons = tuple(sentence(metric) for metric in offending)
-    return Verdict(outcome=comparison.outcome, reasons=reasons or (_summary(comparison),))
+    return Verdict(outcome=comparison.outcome, reasons=comparison.offences or (_summary(comparison),))
 
 
 def _summary(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from eval_assets.analysis import words
 from eval_assets.analysis.document import Cell, Column, Document, Heading, Paragraph, Table, Tone
 from eval_assets.model.reports import CaseReport, MetricStat, Report
 from eval_assets.model.runs import Provenance
@@ -12,6 +13,7 @@ from eval_assets.model.verdicts import Comparison, Direction, MetricComparison, 
 
 CAUTION = "A pass rate is evidence about a model's judgement on these cases, not a proof."
 
+_SHOWN_REPEATS = 5
 _MOST_CASES = 20  # A person reads the worst ones; the JSON has all of them.
 _SMALLEST_SHOWN = 0.0001  # A p is never 0, however it rounds.
 _NANOSECONDS = 1_000_000_000
@@ -28,7 +30,13 @@ _DIRECTIONS: Mapping[Direction, Cell] = {
     "flat": Cell("= flat", "quiet"),
     "inconclusive": Cell("? inconclusive", "unsure"),
 }
+_FLOORS: Mapping[str, Cell] = {
+    "held": Cell("✓ held", "good"),
+    "missed": Cell("✗ missed", "bad"),
+    "inconclusive": Cell("? open", "unsure"),
+}
 _NOT_ASKED = Cell("·", "quiet")
+_NOT_KNOWN = Cell("–", "quiet")
 _OUTCOMES: Mapping[str, Tone] = {"pass": "good", "regression": "bad", "inconclusive": "unsure"}
 
 
@@ -39,6 +47,8 @@ def report_document(report: Report, *, title: str) -> Document:
         Paragraph(f"{len(report.cases)} cases × {report.runs_per_case} runs. {_provenance(report.provenance)}"),
         _stat_table("metric", report.overall.items()),
         *_unavailable(report.extensions),
+        *_reach(report.extensions),
+        *_governance(report),
     ]
     blocks += [
         *_by_tag(report),
@@ -56,6 +66,7 @@ def comparison_document(comparison: Comparison, verdict: Verdict, *, title: str)
         Paragraph(f"Verdict: {verdict.outcome}", _OUTCOMES[verdict.outcome]),
         *(Paragraph(reason) for reason in verdict.reasons),
         _comparison_table(comparison),
+        *_floors(comparison),
     ]
     notes = [f"{metric.metric}: {metric.note}" for metric in comparison.metrics if metric.note]
     already = " ".join(verdict.reasons)
@@ -137,6 +148,57 @@ def _provenance(provenance: Provenance) -> str:
     return ", ".join(part for part in parts if part) + "."
 
 
+def _reach(extensions: Mapping[str, Any]) -> list[Heading | Paragraph | Table]:
+    """How far each rate reaches: to cases like these, and over repeats of a case."""
+    found: Mapping[str, Mapping[str, Any]] = extensions.get("metrics") or {}
+    if not any(metric["icc"] is not None or metric["measured"] < metric["expected"] for metric in found.values()):
+        return []
+    columns = (
+        Column("metric"),
+        Column("cases like these", "right"),
+        Column("effective runs", "right"),
+        Column("ICC", "right"),
+        Column("design effect", "right"),
+        Column("all of k pass, k = 1, 2, …", "right"),
+        Column("if unscored had failed … passed", "right"),
+    )
+    return [Heading("how far the rates reach"), Table(columns, tuple(map(_reach_row, found, found.values())))]
+
+
+def _reach_row(name: str, metric: Mapping[str, Any]) -> tuple[Cell, ...]:
+    alike = metric["cases_like_these"]
+    copied = metric["effective_runs"] < metric["measured"]
+    bounds = f"{percent(metric['worst_rate'])} … {percent(metric['best_rate'])}"
+    return (
+        Cell(name),
+        Cell(f"{percent(alike['rate'])} ({percent(alike['ci_low'])} – {percent(alike['ci_high'])})"),
+        Cell(f"{metric['effective_runs']} of {metric['measured']}", "unsure" if copied else "plain"),
+        _NOT_KNOWN if metric["icc"] is None else Cell(f"{metric['icc']:.2f}"),
+        _NOT_KNOWN if metric["design_effect"] is None else Cell(f"{metric['design_effect']:.2f}"),
+        Cell(", ".join(f"{rate:.2f}" for rate in metric["pass_hat"][:_SHOWN_REPEATS])),
+        Cell(bounds, "unsure") if metric["measured"] < metric["expected"] else _NOT_KNOWN,
+    )
+
+
+def _governance(report: Report) -> list[Heading | Paragraph | Table]:
+    """The model's judgement beside what was let through: two numbers, and the gap that containment closed."""
+    found = report.extensions.get("governance") or {}
+    return [Paragraph(_gap(report, gap)) for gap in found.get("gaps") or ()]
+
+
+def _gap(report: Report, gap: Mapping[str, Any]) -> str:
+    judged, held = gap["metric"], gap["governance"]
+    return (
+        f"{judged} {_rate_of(report, judged)}, {held} {_rate_of(report, held)}: of {gap['erred']} runs in which the "
+        f"model erred, the outcome stayed compliant in {gap['erred_but_held']}."
+    )
+
+
+def _rate_of(report: Report, metric: str) -> str:
+    stat = report.overall.get(metric)
+    return percent(stat.rate) if stat and stat.scored else "not measured"
+
+
 def _unavailable(extensions: Mapping[str, Any]) -> list[Paragraph | Table]:
     reasons = extensions.get("unavailable") or {}
     if not reasons:
@@ -193,6 +255,7 @@ def _comparison_table(comparison: Comparison) -> Table:
         Column("p", "right"),
         Column("adjusted p", "right"),
         Column("finding"),
+        Column("it could see"),
     )
     return Table(columns, tuple(_comparison_row(metric) for metric in comparison.metrics))
 
@@ -207,6 +270,7 @@ def _comparison_row(metric: MetricComparison) -> tuple[Cell, ...]:
         Cell(_probability(metric.p_value) if tested else "–"),
         Cell(_probability(metric.adjusted_p) if tested else "–"),
         _DIRECTIONS[metric.direction],
+        Cell(words.could_see(metric.extensions) or "–", "quiet"),
     )
 
 
@@ -219,6 +283,29 @@ def _side(passes: int, scored: int, unscored: int) -> str:
         return f"0 of {unscored} scored" if unscored else "missing"
     missing = f", {unscored} unscored" if unscored else ""
     return f"{passes}/{scored} ({percent(passes / scored)}{missing})"
+
+
+def _floors(comparison: Comparison) -> list[Heading | Paragraph | Table]:
+    if not comparison.floors:
+        return []
+    columns = (
+        Column("floor"),
+        Column("wanted", "right"),
+        Column("passed", "right"),
+        Column("95 % interval", "right"),
+        Column("finding"),
+    )
+    rows = tuple(
+        (
+            Cell(floor.floor),
+            Cell(percent(floor.wanted)),
+            Cell(_side(floor.passes, floor.scored, floor.unscored)),
+            Cell(f"{percent(floor.ci_low)} – {percent(floor.ci_high)}"),
+            _FLOORS[floor.finding],
+        )
+        for floor in comparison.floors
+    )
+    return [Heading("floors, held where the whole interval is above them"), Table(columns, rows)]
 
 
 def _method(comparison: Comparison) -> str:

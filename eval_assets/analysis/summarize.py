@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eval_assets.analysis import reliability
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import REPORT_FORMAT, CaseReport, LatencySummary, MetricStat, Report
 from eval_assets.model.runs import Provenance
@@ -40,9 +41,14 @@ def summarize(
     Returns:
         A report whose overall is the sum of its cases. A case that repeats a tag counts once in it.
     """
+    counts = list(counts)
     by_case: dict[str, dict[str, tuple[int, int, int]]] = {case.hash: {} for case in case_set.cases}
+    effective: dict[str, dict[str, tuple[int, int]]] = {}
     for count in counts:
         by_case[count.case_hash][count.metric] = (count.passes, count.scored, count.unscored)
+        if count.effective_scored < count.scored:
+            once = (count.effective_passes, count.effective_scored)
+            effective.setdefault(count.metric, {})[count.case_hash] = once
     tagged = {tag: _sum(by_case[case.hash] for case in case_set.cases if tag in case.tags) for tag in case_set.tags}
     return Report(
         format=REPORT_FORMAT,
@@ -61,6 +67,8 @@ def summarize(
             "latency_errored_p50": latency.errored_p50,
             "latency_errored_p95": latency.errored_p95,
             "tags": {case.name: list(case.tags) for case in case_set.cases if case.tags},
+            "effective_counts": effective,
+            "metrics": reliability.by_metric(counts),
             **(extensions or {}),
         },
     )

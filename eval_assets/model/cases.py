@@ -16,17 +16,48 @@ Message = dict[str, Any]
 """An OpenAI chat message: `role`, `content`, and for assistants perhaps `tool_calls`."""
 
 
+class ExpectedCall(Noun):
+    """A tool call that is expected. In a case file, a text alone is the name of a call with whatever arguments."""
+
+    name: str = Field(min_length=1)
+    """The exact name of the tool."""
+    arguments: dict[str, Any] | None = None
+    """The arguments it must carry, equal as JSON values. None accepts any; {} accepts none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_is_a_name(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @field_validator("arguments")
+    @classmethod
+    def _is_json(cls, value: Any) -> Any:
+        return _checked_json(value)
+
+
 class Expect(Noun):
     """What a case expects of a reply, beside its `want`."""
 
     non_empty_content: bool = False
     """The final text must not be empty."""
+    tool_call_is_content: bool = False
+    """A tool call will do where `non_empty_content` is asked."""
     tool_name: str | None = None
     """The exact name of a tool that must be called."""
     required_args: tuple[str, ...] = ()
     """Argument keys that call must carry."""
     contains: tuple[str, ...] = ()
     """Texts the final text must contain, case-insensitively."""
+    no_tool_call: bool = False
+    """No tool may be called."""
+    tool_calls: tuple[ExpectedCall, ...] | None = None
+    """Every call of the trajectory, no more and no fewer, in any order. Empty expects none; None expects nothing."""
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Expect:
+        if self.no_tool_call and (self.tool_name is not None or self.required_args or self.tool_calls):
+            raise ValueError("`no_tool_call` and an expected tool call cannot both be met; leave one out")
+        return self
 
 
 class Case(Noun):
@@ -50,11 +81,7 @@ class Case(Noun):
     @field_validator("want", "messages", "tools")
     @classmethod
     def _is_json(cls, value: Any) -> Any:
-        try:
-            gojson.dumps(value)
-        except TypeError as error:
-            raise ValueError(str(error)) from error
-        return value
+        return _checked_json(value)
 
     @field_validator("tags")
     @classmethod
@@ -133,3 +160,11 @@ def hash_cases(cases: Iterable[Case]) -> str:
             encoded = gojson.utf8(text)
             digest.update(b"%d:" % len(encoded) + encoded + b"\x00")
     return digest.hexdigest()
+
+
+def _checked_json(value: Any) -> Any:
+    try:
+        gojson.dumps(value)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    return value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from eval_assets.errors import FormatError
 from eval_assets.model.base import Noun
@@ -16,6 +17,9 @@ from eval_assets.model.runs import Provenance
 
 REPORT_FORMAT = "bide.eval.report.v2"
 """Names the JSON layout of a report; a report of any other format is refused, never guessed at."""
+
+
+_EFFECTIVE_COUNTS = TypeAdapter(dict[str, dict[str, tuple[int, int]]])
 
 
 class LatencySummary(Noun):
@@ -109,6 +113,35 @@ class Report(Noun):
                     f"but its cases add up to {sums.get(name, (0, 0, 0))}"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _effective_counts_can_be_true(self) -> Report:
+        by_hash = {case.hash: case for case in self.cases if case.hash}
+        for metric, by_case in self.effective_counts.items():
+            for case_hash, (passes, scored) in by_case.items():
+                stat = by_hash[case_hash].metrics.get(metric) if case_hash in by_hash else None
+                if stat is None or not 0 <= passes <= scored <= stat.scored or passes > stat.passes:
+                    raise ValueError(
+                        f"effective counts {passes} of {scored} of {metric!r} do not fit case {case_hash!r}"
+                    )
+        return self
+
+    def effective(self, case: CaseReport, metric: str) -> tuple[int, int]:
+        """(passes, scored) of a case on a metric, copies counted once; (0, 0) where it was not asked."""
+        stat = case.metrics.get(metric)
+        if stat is None:
+            return 0, 0
+        fewer = self.effective_counts.get(metric, {}).get(case.hash)
+        return (stat.passes, stat.scored) if fewer is None else fewer
+
+    @cached_property
+    def effective_counts(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """(passes, scored) with copies counted once, by metric and case hash; only of the cases that have copies."""
+        found = self.extensions.get("effective_counts") or {}
+        try:
+            return _EFFECTIVE_COUNTS.validate_python(found)
+        except ValidationError as error:
+            raise ValueError(f"extensions.effective_counts cannot be read: {error.errors()[0]['msg']}") from error
 
     def to_json(self) -> str:
         """The report as JSON; the same report gives the same bytes."""

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from eval_assets.errors import GateError, Inconclusive, Regression, RegressionAndInconclusive
+from eval_assets.errors import ConfigError, GateError, Inconclusive, Regression, RegressionAndInconclusive
 from eval_assets.model.base import Noun
 from eval_assets.model.runs import Provenance
 
 Direction = Literal["regression", "improvement", "flat", "inconclusive"]
 Outcome = Literal["pass", "regression", "inconclusive"]
+Test = Literal["pooled", "stratified", "sign_flip"]
+TESTS: tuple[Test, ...] = ("pooled", "stratified", "sign_flip")
+"""Runs taken as independent; these cases; cases like these."""
+
+_TAG = "tag:"
 
 
 class GatePolicy(Noun):
     """What a comparison must show for the candidate to pass."""
 
-    test: str = "stratified"
+    test: Test = "stratified"
     """The test that decides."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """A change is significant when its adjusted p is below this."""
@@ -31,6 +36,48 @@ class GatePolicy(Noun):
     """A drop this large must be ruled out."""
     metrics: tuple[str, ...] | None = None
     """The metrics that count; None is all of them."""
+    floors: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
+    """Rates the candidate must reach whatever the baseline does, by `metric` or `tag:TAG/metric`."""
+
+    @classmethod
+    def of(cls, **settings: Any) -> GatePolicy:
+        """
+        A policy from settings that nobody has checked yet.
+
+        Raises:
+            ConfigError: A setting is out of its range; every one is named.
+        """
+        try:
+            return cls(**settings)
+        except ValidationError as error:
+            wrong = (f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
+            raise ConfigError("; ".join(wrong)) from error
+
+
+def floor_parts(floor: str) -> tuple[str | None, str]:
+    """The tag of a floor, None where it is over all cases, and its metric."""
+    if not floor.startswith(_TAG) or "/" not in floor:
+        return None, floor
+    tag, _, metric = floor.removeprefix(_TAG).partition("/")
+    return tag, metric
+
+
+class FloorFinding(Noun):
+    """One floor, and whether the candidate is known to be above it."""
+
+    floor: str
+    """`metric` or `tag:TAG/metric`, as the policy names it."""
+    wanted: float
+    """The rate to reach."""
+    passes: int
+    scored: int
+    unscored: int
+    ci_low: float
+    """The floor is held when this reaches it: 2 of 2 is no evidence for 85 %."""
+    ci_high: float
+    finding: Literal["held", "missed", "inconclusive"]
+    note: str = ""
+    """Why it is missed or inconclusive, and what would settle it."""
 
 
 class MetricComparison(Noun):
@@ -66,6 +113,8 @@ class Comparison(Noun):
     metrics: tuple[MetricComparison, ...]
     old: Provenance = Provenance()
     new: Provenance = Provenance()
+    floors: tuple[FloorFinding, ...] = ()
+    """What became of the policy's floors."""
     extensions: dict[str, Any] = Field(default_factory=dict)
     """What this project adds: the test, alpha, which reports, which cases moved."""
 
@@ -80,30 +129,49 @@ class Comparison(Noun):
         return tuple(metric for metric in self.metrics if metric.direction == "inconclusive")
 
     @property
+    def missed_floors(self) -> tuple[FloorFinding, ...]:
+        """The floors the candidate is known to be under."""
+        return tuple(floor for floor in self.floors if floor.finding == "missed")
+
+    @property
+    def open_floors(self) -> tuple[FloorFinding, ...]:
+        """The floors that these runs cannot settle."""
+        return tuple(floor for floor in self.floors if floor.finding == "inconclusive")
+
+    @property
     def outcome(self) -> Outcome:
-        """The one rule: a regression blocks first, then anything not measured; a comparison of nothing never passes."""
-        if self.regressions:
+        """The one rule: what is known to be worse blocks first, then anything not measured; nothing never passes."""
+        if self.regressions or self.missed_floors:
             return "regression"
-        return "inconclusive" if self.inconclusives or not self.metrics else "pass"
+        return "inconclusive" if self.inconclusives or self.open_floors or not self.metrics else "pass"
+
+    @property
+    def offences(self) -> tuple[str, ...]:
+        """A sentence for everything that keeps this from passing."""
+        metrics = (sentence(metric) for metric in (*self.regressions, *self.inconclusives))
+        floors = (f"{floor.floor} {floor.note}" for floor in (*self.missed_floors, *self.open_floors))
+        return (*metrics, *floors)
 
     def gate(self) -> None:
         """
-        Return only when something was compared and every metric is flat or improved.
+        Return only when something was compared, every metric is flat or improved, and every floor is held.
 
         Raises:
-            Regression: A metric got worse by more than chance.
-            Inconclusive: A metric, or the whole comparison, was not measured. Where both hold, the error is both.
+            Regression: A metric got worse by more than chance, or a floor is missed.
+            Inconclusive: A metric, a floor, or the whole comparison was not measured. Where both hold, it is both.
         """
         if self.outcome == "pass":
             return
-        offending = (*self.regressions, *self.inconclusives)
-        message = "; ".join(sentence(metric) for metric in offending) or "nothing was compared"
-        raise self._error_type()(message, metrics=tuple(metric.metric for metric in offending))
+        named = (*self.regressions, *self.inconclusives)
+        message = "; ".join(self.offences) or "nothing was compared"
+        raise self._error_type()(message, metrics=tuple(metric.metric for metric in named))
 
     def _error_type(self) -> type[GateError]:
-        if self.regressions and self.inconclusives:
+        worse = bool(self.regressions or self.missed_floors)
+        unmeasured = bool(self.inconclusives or self.open_floors)
+        if worse and unmeasured:
             return RegressionAndInconclusive
-        return Regression if self.regressions else Inconclusive
+        return Regression if worse else Inconclusive
 
 
 class Verdict(Noun):
@@ -170,6 +238,7 @@ def comparison_json(comparison: Comparison, verdict: Verdict) -> str:
         "extensions": {
             "old": comparison.old.model_dump(mode="json"),
             "new": comparison.new.model_dump(mode="json"),
+            "floors": [floor.model_dump(mode="json") for floor in comparison.floors],
             **comparison.extensions,
         },
     }
