@@ -12,22 +12,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval_assets.analysis import summarize
+from eval_assets.analysis import summarize, tally
 from eval_assets.errors import ConfigError
 from eval_assets.execution import executor
 from eval_assets.execution.executor import PlannedRun
 from eval_assets.metrics import scoring
+from eval_assets.metrics.judge import JudgeMetric
 from eval_assets.model.cases import Case, CaseSet
-from eval_assets.model.reports import LatencySummary, Report
+from eval_assets.model.reports import Report
 from eval_assets.model.runs import Provenance, Run, RunOutput
-from eval_assets.model.scores import CaseCount, Metric, ScoreRow
-from eval_assets.stats import quantiles
+from eval_assets.model.scores import Metric
 from eval_assets.targets import functions
 
 RunFunction = Callable[[str], "RunOutput | Awaitable[RunOutput]"]
 """Answers a case's input; sync or async."""
-
-_NANOSECONDS = 1_000_000_000
 
 
 def evaluate(
@@ -68,7 +66,7 @@ async def evaluate_async(
 ) -> Report:
     """Evaluate as `evaluate` does, in a running event loop. A cancelled evaluation gives no report."""
     case_set = _check(run, cases, metrics, runs=runs, concurrency=concurrency)
-    began = datetime.now(UTC)
+    conditions = provenance or Provenance(timestamp=datetime.now(UTC))
     finished: list[Run] = []
     with functions.open_pool(concurrency) as pool:
 
@@ -79,14 +77,18 @@ async def evaluate_async(
 
         await executor.execute(_planned(case_set, runs), ask, concurrency=concurrency, on_run=finished.append)
     by_hash = {case.hash: case for case in case_set.cases}
-    rows = await scoring.score_runs(finished, by_hash, metrics)
+    rows = await scoring.score_runs(finished, by_hash, metrics, concurrency=concurrency)
+    terms = scoring.terms(metrics)
     return summarize.summarize(
         case_set,
-        _counts(rows),
+        tally.case_counts(rows, finished, temperature=conditions.temperature),
         runs_per_case=runs,
-        latency=_latency(finished),
-        provenance=provenance or Provenance(timestamp=began),
-        extensions={"unavailable": dict(Counter(r.output.error for r in finished if r.output.unavailable))},
+        latency=tally.latencies(finished),
+        provenance=conditions,
+        extensions={
+            "unavailable": dict(Counter(r.output.error for r in finished if r.output.unavailable)),
+            **terms.for_report(tally.governance_gaps(rows, terms.governance)),
+        },
     )
 
 
@@ -99,10 +101,20 @@ def _check(
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ConfigError(f"{name} must be a whole number from 1 up, but got {value!r}")
     scoring.check(metrics)
+    _check_judges(metrics)
     try:
         return CaseSet(cases=tuple(cases))
     except ValidationError as error:
         raise ConfigError("; ".join(detail["msg"] for detail in error.errors())) from error
+
+
+def _check_judges(metrics: Iterable[Metric]) -> None:
+    for metric in metrics:
+        if isinstance(metric, JudgeMetric) and metric.asks_target is not None:
+            raise ConfigError(
+                f"the judge of {metric.name!r} is {metric.asks_target!r}, a target of a suite, and there is no suite "
+                "here; give the model as a function: metrics.judge(name, model, rubric)"
+            )
 
 
 def _planned(case_set: CaseSet, runs: int) -> Iterable[PlannedRun]:
@@ -120,29 +132,3 @@ def _with_latency(output: RunOutput, latency_s: float) -> RunOutput:
     if not isinstance(output, RunOutput):
         raise TypeError(f"run returned {type(output).__name__}, wanted a RunOutput")
     return output if output.latency_s is not None else output.model_copy(update={"latency_s": latency_s})
-
-
-def _counts(rows: Iterable[ScoreRow]) -> list[CaseCount]:
-    tallies: dict[tuple[str, str], Counter[bool | None]] = {}
-    for row in rows:
-        tallies.setdefault((row.case_hash, row.metric), Counter())[row.passed] += 1
-    return [
-        CaseCount(case_hash, metric, tally[True], tally[True] + tally[False], tally[None])
-        for (case_hash, metric), tally in tallies.items()
-    ]
-
-
-def _latency(runs: Sequence[Run]) -> LatencySummary:
-    every = _nanoseconds(runs)
-    errored = _nanoseconds([run for run in runs if run.output.error is not None])
-    return LatencySummary(
-        p50=quantiles.nearest_rank(every, 50),
-        p95=quantiles.nearest_rank(every, 95),
-        errored_p50=quantiles.nearest_rank(errored, 50),
-        errored_p95=quantiles.nearest_rank(errored, 95),
-    )
-
-
-def _nanoseconds(runs: Sequence[Run]) -> list[int]:
-    known = (run.output.latency_s for run in runs)
-    return sorted(round(latency * _NANOSECONDS) for latency in known if latency is not None)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval_assets.cli import files
+from eval_assets.cli import files, showing
+from eval_assets.cli.showing import Outputs, Shown
 
 if TYPE_CHECKING:
     from eval_assets.model.reports import StoredReport
-    from eval_assets.pipeline import Compared, Workspace
+    from eval_assets.pipeline import Workspace
 
 _SUITE = click.argument("suite", type=click.Path(exists=True, path_type=Path))
 _JSON = click.option("--json", "json_file", callback=files.writable, metavar="F", help="Write JSON to F; - is stdout.")
 _MARKDOWN = click.option(
     "--markdown", "markdown_file", callback=files.writable, metavar="F", help="Write Markdown to F; - is stdout."
+)
+_FIGURE = click.option(
+    "--figure", "figure_file", callback=files.drawable, metavar="F", help="Draw the comparison in F, a .svg or .png."
 )
 
 
@@ -44,7 +48,7 @@ def check(suite: Path) -> None:
         except ConfigError as error:
             found.extend(error.problems)
     if found:
-        raise ConfigError(found)
+        raise ConfigError(dict.fromkeys(found))
     loaded = workspace.suite
     click.echo(
         f"{loaded.path} is valid: {len(loaded.case_set.cases)} cases × {loaded.runs} runs, "
@@ -72,8 +76,7 @@ def run(suite: Path, target: str, *, new: bool, json_file: str | None) -> int:
         pipeline.execute_target(workspace, target, new=new, progress=watch)
     pipeline.score_target(workspace, target)
     stored = pipeline.summarize_target(workspace, target)
-    files.write(json_file, stored.report.to_json())
-    _show_report(stored, quiet=json_file == files.STDOUT)
+    showing.report(stored, Outputs(json_file=json_file))
     return _after_run(workspace, stored)
 
 
@@ -82,16 +85,12 @@ def run(suite: Path, target: str, *, new: bool, json_file: str | None) -> int:
 @click.argument("target")
 @_JSON
 @_MARKDOWN
-def report(suite: Path, target: str, *, json_file: str | None, markdown_file: str | None) -> None:
+def report(suite: Path, target: str, **outputs: str | None) -> None:
     """Show the latest report of TARGET."""
     from eval_assets import pipeline
-    from eval_assets.analysis import markdown, render
 
     stored = pipeline.latest_report(pipeline.open_workspace(suite), target)
-    document = render.report_document(stored.report, title=_title(stored))
-    files.write(json_file, stored.report.to_json())
-    files.write(markdown_file, markdown.markdown(document))
-    _show_report(stored, quiet=files.STDOUT in {json_file, markdown_file})
+    showing.report(stored, Outputs(**outputs))
 
 
 @click.command()
@@ -99,12 +98,13 @@ def report(suite: Path, target: str, *, json_file: str | None, markdown_file: st
 @click.argument("candidate")
 @_JSON
 @_MARKDOWN
-def compare(suite: Path, candidate: str, *, json_file: str | None, markdown_file: str | None) -> int:
+@_FIGURE
+def compare(suite: Path, candidate: str, **outputs: str | None) -> int:
     """Compare CANDIDATE's latest report with the baseline's. Decides as `gate` does, and stores nothing."""
     from eval_assets import pipeline
 
     compared = pipeline.compare_candidate(pipeline.open_workspace(suite), candidate)
-    return _show_comparison(compared, json_file, markdown_file)
+    return showing.comparison(Shown.of(compared), Outputs(**outputs))
 
 
 @click.command()
@@ -112,16 +112,66 @@ def compare(suite: Path, candidate: str, *, json_file: str | None, markdown_file
 @click.argument("candidate")
 @_JSON
 @_MARKDOWN
-def gate(suite: Path, candidate: str, *, json_file: str | None, markdown_file: str | None) -> int:
+@_FIGURE
+def gate(suite: Path, candidate: str, **outputs: str | None) -> int:
     """Compare CANDIDATE with the baseline, decide, and store the verdict. The exit code is the verdict."""
     from eval_assets import pipeline
 
-    workspace = pipeline.open_workspace(suite)
-    decided = pipeline.decide_candidate(workspace, candidate, decided_by="cli")
-    code = _show_comparison(decided.compared, json_file, markdown_file)
+    decided = pipeline.decide_candidate(pipeline.open_workspace(suite), candidate, decided_by="cli")
+    code = showing.comparison(Shown.of(decided.compared), Outputs(**outputs))
     if decided.stored_verdict.verdict.outcome == "pass":
-        click.echo(f"next: eval-assets promote {_said(suite)} {candidate} --reason '…'", err=True)
+        click.echo(f"next: eval-assets promote {showing.path(suite)} {candidate} --reason '…'", err=True)
     return code
+
+
+@click.command()
+@click.argument("old", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("new", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--test", type=click.Choice(["stratified", "sign_flip", "pooled"]), default="stratified", show_default=True
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="A change is significant below this.")
+@click.option(
+    "--unscored-tolerance", type=float, default=0.0, show_default=True, help="Share of runs that may be unscored."
+)
+@click.option("--allow-case-set-mismatch", is_flag=True, help="Compare the cases both share.")
+@click.option("--margin", type=float, default=None, help="A drop this large must be ruled out: 0.05 is five points.")
+@_JSON
+@_MARKDOWN
+@_FIGURE
+def diff(
+    old: Path,
+    new: Path,
+    *,
+    json_file: str | None,
+    markdown_file: str | None,
+    figure_file: str | None,
+    **policy: Any,
+) -> int:
+    """Compare and gate two report files, with no suite and no store. The exit code is the verdict."""
+    from eval_assets.analysis import compare as comparing
+    from eval_assets.analysis import gate as gating
+    from eval_assets.model.reports import Report
+
+    before, after = Report.from_file(old), Report.from_file(new)
+    comparison = comparing.compare(before, after, **policy)
+    shown = Shown(comparison, gating.decide(comparison), before, after, f"{new.name} against {old.name}")
+    return showing.comparison(shown, Outputs(json_file, markdown_file, figure_file))
+
+
+@click.command()
+@_SUITE
+@click.option("--drop", type=float, required=True, help="The drop to see: 0.05 is five points.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="The chance of seeing it.")
+def plan(suite: Path, *, drop: float, power: float) -> None:
+    """Say how many runs or cases it takes to see a drop, from how the baseline itself varied."""
+    from eval_assets import pipeline
+    from eval_assets.analysis import planning
+    from eval_assets.cli import terminal
+
+    workspace = pipeline.open_workspace(suite)
+    stored = pipeline.latest_report(workspace, workspace.suite.baseline)
+    terminal.show(planning.plan_document(stored.report, drop=drop, alpha=workspace.suite.gate.alpha, power=power))
 
 
 @click.command()
@@ -169,19 +219,7 @@ def ui(host: str, port: int) -> int:
     return dagster_ui.serve(host, port)
 
 
-COMMANDS = (demo, check, run, report, compare, gate, promote, sql, ui)
-
-
-def _title(stored: StoredReport) -> str:
-    return f"report of {stored.target} in {stored.suite}"
-
-
-def _show_report(stored: StoredReport, *, quiet: bool) -> None:
-    from eval_assets.analysis import render
-    from eval_assets.cli import terminal
-
-    if not quiet:
-        terminal.show(render.report_document(stored.report, title=_title(stored)))
+COMMANDS = (demo, check, run, report, compare, gate, promote, diff, plan, sql, ui)
 
 
 def _after_run(workspace: Workspace, stored: StoredReport) -> int:
@@ -191,34 +229,12 @@ def _after_run(workspace: Workspace, stored: StoredReport) -> int:
     if unanswered:
         click.echo(
             f"error: {unanswered} of {stored.report.total_runs} runs got no answer (see above why); a gate on this "
-            f"report is inconclusive. Mend it, then: eval-assets run {_said(suite.path)} {target}",
+            f"report is inconclusive. Mend it, then: eval-assets run {showing.path(suite.path)} {target}",
             err=True,
         )
         return 3
     if target in suite.candidates:
-        click.echo(f"next: eval-assets gate {_said(suite.path)} {target}", err=True)
+        click.echo(f"next: eval-assets gate {showing.path(suite.path)} {target}", err=True)
     elif target == suite.baseline and suite.candidates:
-        click.echo(f"next: eval-assets run {_said(suite.path)} {suite.candidates[0]}", err=True)
+        click.echo(f"next: eval-assets run {showing.path(suite.path)} {suite.candidates[0]}", err=True)
     return 0
-
-
-def _show_comparison(compared: Compared, json_file: str | None, markdown_file: str | None) -> int:
-    from eval_assets.analysis import markdown, render
-    from eval_assets.cli import terminal
-    from eval_assets.model import verdicts
-
-    title = f"{compared.candidate.target} against {compared.baseline.target} in {compared.candidate.suite}"
-    document = render.comparison_document(compared.comparison, compared.verdict, title=title)
-    files.write(json_file, verdicts.comparison_json(compared.comparison, compared.verdict))
-    files.write(markdown_file, markdown.markdown(document))
-    if files.STDOUT not in {json_file, markdown_file}:
-        terminal.show(document)
-    return compared.verdict.exit_code
-
-
-def _said(path: Path) -> str:
-    """A path as a person would type it here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from eval_assets.analysis.plots import FigureFormat
 
 STDOUT = "-"
 
@@ -25,15 +29,27 @@ def writable(context: click.Context, parameter: click.Parameter, name: str | Non
     return name
 
 
-def write(name: str | None, text: str) -> None:
-    """Write a text where it was asked for: nowhere, to stdout, or to a file that is replaced in one step."""
+def drawable(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """A click callback: refuse a picture of a kind that is not drawn, or that cannot be written."""
+    if name is not None and not name.lower().endswith((".svg", ".png")):
+        raise click.BadParameter(f"{name} is no picture; end it in .svg or .png", context, parameter)
+    return writable(context, parameter, name)
+
+
+def figure_format(name: str) -> FigureFormat:
+    """The kind of picture that a file `drawable` let pass asks for."""
+    return "svg" if name.lower().endswith(".svg") else "png"
+
+
+def write(name: str | None, content: str | bytes) -> None:
+    """Write a text or a picture where it was asked for: nowhere, to stdout, or to a file replaced in one step."""
     if name is None:
         return
     if name == STDOUT:
-        click.echo(text, nl=False)
+        click.echo(content, nl=False)
         return
     path = Path(name)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as scratch:
-        scratch.write(text)
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as scratch:
+        scratch.write(content.encode() if isinstance(content, str) else content)
     Path(scratch.name).chmod(0o644)
     Path(scratch.name).replace(path)

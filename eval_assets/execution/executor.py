@@ -43,7 +43,7 @@ async def execute(planned: Iterable[PlannedRun], ask: Ask, *, concurrency: int, 
         on_run: Called in the event loop with each finished run. What it raises ends the evaluation.
     """
     waiting = iter(planned)
-    with _callbacks_may_interrupt():
+    with callbacks_may_interrupt():
         try:
             async with asyncio.TaskGroup() as workers:
                 for _ in range(concurrency):
@@ -111,7 +111,7 @@ def _leaves(failure: BaseException) -> Iterator[BaseException]:
 
 
 @contextlib.contextmanager
-def _callbacks_may_interrupt() -> Iterator[None]:
+def callbacks_may_interrupt() -> Iterator[None]:
     """
     Let an interrupt through that lands in a callback of the event loop.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval_assets.errors import ConfigError
 from eval_assets.metrics import arguments
 from eval_assets.model.cases import Case
 from eval_assets.model.runs import RunOutput
@@ -14,9 +13,8 @@ from eval_assets.model.scores import Metric, MetricFunction, Score, Unscored
 def custom(name: str, function: MetricFunction, *, tags: Sequence[str] = ()) -> Metric:
     """Your own predicate: gets (case, output), sync or async, returns a bool, and raises to leave the run unscored."""
     arguments.text(name, of="custom: the metric's name")
-    if not callable(function):
-        raise ConfigError(f"custom {name!r}: the predicate must be a function of (case, output), but got {function!r}")
-    return Metric(name, function, tags=arguments.labels(tags))
+    arguments.function(function, of=f"custom {name!r}: the predicate must be a function of (case, output)", takes=2)
+    return Metric(name, function, tags=arguments.labels(tags), waits=arguments.is_async(function))
 
 
 def recorded(name: str, *, tags: Sequence[str] = ()) -> Metric:

@@ -19,7 +19,8 @@ from eval_assets.metrics import scoring
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import Report, StoredReport
 from eval_assets.model.runs import Evaluation, Provenance, Run
-from eval_assets.model.scores import ScoreRow
+from eval_assets.model.scores import ScoreRow, ScoringTerms
+from eval_assets.pipeline import judges
 from eval_assets.pipeline.workspace import Workspace
 from eval_assets.suite import Suite
 from eval_assets.targets import opening
@@ -46,6 +47,11 @@ class Scoring(NamedTuple):
     unscored: int
 
 
+class _Scored(NamedTuple):
+    terms: ScoringTerms
+    rows: list[ScoreRow]
+
+
 def register_cases(workspace: Workspace) -> CaseSet:
     """Append the suite's case set to the store, unless it is there."""
     workspace.store.append_case_set(workspace.suite.name, workspace.suite.case_set)
@@ -54,7 +60,7 @@ def register_cases(workspace: Workspace) -> CaseSet:
 
 def check_target(suite: Suite, target: str) -> None:
     """
-    Find what would stop a target from being asked, before it is.
+    Find what would stop a target from being asked, or the suite's judges after it, before any of them is.
 
     Raises:
         ConfigError: The suite has no such target, or every problem of it at once.
@@ -63,8 +69,9 @@ def check_target(suite: Suite, target: str) -> None:
         known = ", ".join(suite.targets)
         raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
     found = opening.problems(target, suite.targets, folder=suite.folder, case_set=suite.case_set, runs=suite.runs)
-    if found:
-        raise ConfigError(Problem(f"target {target!r}: {problem}", suite.path) for problem in found)
+    problems = [*(Problem(f"target {target!r}: {problem}", suite.path) for problem in found), *judges.problems(suite)]
+    if problems:
+        raise ConfigError(dict.fromkeys(problems))
 
 
 def execute_target(
@@ -108,21 +115,23 @@ def score_target(workspace: Workspace, target: str) -> Scoring:
     """
     Score the latest evaluation of a target with the suite's metrics and append the scores.
 
+    Judges are asked, once a run each, as many runs at a time as the suite's `concurrency`.
+
     Raises:
+        ConfigError: A judge cannot be asked as the suite describes it; nothing was asked.
         NothingMeasured: The target was never evaluated.
     """
     evaluation = latest_evaluation(workspace, target)
-    by_hash = {case.hash: case for case in _cases_of(workspace, evaluation).cases}
-    rows: list[ScoreRow] = []
-    for runs in workspace.store.runs(evaluation.evaluation_id):
-        rows += asyncio.run(scoring.score_runs(runs, by_hash, workspace.suite.metrics))
     scoring_id = secrets.token_hex(16)
+    terms, rows = asyncio.run(_score(workspace, evaluation, scoring_id))
     workspace.store.append_scores(
         evaluation.evaluation_id,
         scoring_id,
-        [metric.name for metric in workspace.suite.metrics],
+        terms.metrics,
         rows,
         scored_at=_now(),
+        governance=terms.governance,
+        judges=terms.judges,
     )
     unscored = sum(row.passed is None for row in rows)
     return Scoring(evaluation.evaluation_id, scoring_id, scored=len(rows) - unscored, unscored=unscored)
@@ -283,6 +292,16 @@ class _Tally:
         self.progress(Progress(self.finished, self.expected, self.errored, self.unavailable))
 
 
+async def _score(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> _Scored:
+    by_hash = {case.hash: case for case in _cases_of(workspace, evaluation).cases}
+    rows: list[ScoreRow] = []
+    with executor.callbacks_may_interrupt():
+        async with judges.opened(workspace.suite, scoring_id=scoring_id) as metrics:
+            for runs in workspace.store.runs(evaluation.evaluation_id):
+                rows += await scoring.score_runs(runs, by_hash, metrics, concurrency=workspace.suite.concurrency)
+    return _Scored(scoring.terms(metrics), rows)
+
+
 def _cut_short(kept: Journal) -> EvaluationIncomplete:
     finished, expected = len(kept.finished), kept.evaluation.total_runs
     message = f"interrupted: {finished} of {expected} runs are kept in {kept.path}; the same command resumes there"
@@ -291,6 +310,8 @@ def _cut_short(kept: Journal) -> EvaluationIncomplete:
 
 def _report(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> Report:
     store = workspace.store
+    terms = store.scoring_terms(scoring_id)
+    gaps = store.governance_gaps(scoring_id, terms.governance) if terms.governance else []
     return summarize.summarize(
         _cases_of(workspace, evaluation),
         store.case_counts(scoring_id),
@@ -305,6 +326,7 @@ def _report(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> Re
             "errored_runs": store.error_count(evaluation.evaluation_id),
             "unavailable": store.unavailable_reasons(evaluation.evaluation_id),
             "usage": store.usage_totals(evaluation.evaluation_id),
+            **terms.for_report(gaps),
         },
     )
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from eval_assets.errors import NothingMeasured
-from eval_assets.model.scores import CaseCount
+from eval_assets.model import copies
+from eval_assets.model.scores import CaseCount, GovernanceGap, ScoringTerms
 from eval_assets.store import evaluations, loading, queries
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def append(
     connection: Connection,
     evaluation_id: str,
     scoring_id: str,
-    metrics: Sequence[str],
+    terms: ScoringTerms,
     lines: loading.Lines,
     *,
     score_count: int,
@@ -31,7 +32,14 @@ def append(
     key = {"evaluation_id": evaluation_id, "scoring_id": scoring_id}
     queries.run(connection, "load_scores", scores=str(lines.path), longest_line=lines.longest_line, **key)
     queries.run(
-        connection, "append_scoring", metrics=list(metrics), score_count=score_count, scored_at=scored_at, **key
+        connection,
+        "append_scoring",
+        metrics=list(terms.metrics),
+        governance=list(terms.governance),
+        judges=queries.to_json(terms.judges),
+        score_count=score_count,
+        scored_at=scored_at,
+        **key,
     )
 
 
@@ -41,13 +49,46 @@ def latest(connection: Connection, evaluation_id: str) -> str | None:
     return None if row is None else str(row["scoring_id"])
 
 
-def case_counts(connection: Connection, scoring_id: str) -> list[CaseCount]:
+def terms(connection: Connection, scoring_id: str) -> ScoringTerms:
     """
-    Passes, scored and unscored runs per case and metric, ordered by case hash and metric.
+    What a scoring rested on.
 
     Raises:
         NothingMeasured: The store has no such scoring.
     """
-    if queries.first(connection, "has_scoring", scoring_id=scoring_id) is None:
+    row = queries.first(connection, "scoring_terms", scoring_id=scoring_id)
+    if row is None:
         raise NothingMeasured(f"the store holds no scoring {scoring_id}; score the evaluation first")
-    return [CaseCount(**row) for row in queries.rows(connection, "case_counts", scoring_id=scoring_id)]
+    return ScoringTerms(tuple(row["metrics"]), tuple(row["governance"]), queries.from_json(row["judges"]))
+
+
+def case_counts(connection: Connection, scoring_id: str) -> list[CaseCount]:
+    """
+    Passes, scored and unscored runs and copies per case and metric, ordered by case hash and metric.
+
+    Raises:
+        NothingMeasured: The store has no such scoring.
+    """
+    terms(connection, scoring_id)
+    copied = {
+        (row.pop("case_hash"), row.pop("metric")): row
+        for row in queries.rows(
+            connection, "copied_counts", scoring_id=scoring_id, telling_characters=copies.TELLING_CHARACTERS
+        )
+    }
+    rows = queries.rows(connection, "case_counts", scoring_id=scoring_id)
+    return [CaseCount(**row, **copied.get((row["case_hash"], row["metric"]), {})) for row in rows]
+
+
+def governance_gaps(connection: Connection, scoring_id: str, governance: Sequence[str]) -> list[GovernanceGap]:
+    """
+    Each judgement metric beside each of these governance metrics, ordered by both names.
+
+    Pairs that no run was scored under are left out.
+
+    Raises:
+        NothingMeasured: The store has no such scoring.
+    """
+    terms(connection, scoring_id)
+    found = queries.rows(connection, "governance_gaps", scoring_id=scoring_id, governance=list(governance))
+    return [GovernanceGap(**row) for row in found]

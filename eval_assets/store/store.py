@@ -6,7 +6,7 @@ What a call does inside its transaction is in the module of its noun; how the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from eval_assets.errors import NothingMeasured
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import LatencySummary, StoredReport
 from eval_assets.model.runs import Evaluation, Run
-from eval_assets.model.scores import CaseCount, ScoreRow
+from eval_assets.model.scores import CaseCount, GovernanceGap, ScoreRow, ScoringTerms
 from eval_assets.model.verdicts import Comparison, GatePolicy, Promotion, StoredVerdict
 from eval_assets.store import case_sets, connection, evaluations, loading, reports, scores, selecting, verdicts
 
@@ -116,17 +116,33 @@ class Store:
         metrics: Sequence[str],
         rows: Iterable[ScoreRow],
         scored_at: datetime,
+        *,
+        governance: Sequence[str] = (),
+        judges: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
-        """Keep one scoring of an evaluation. `rows` are taken before the file is opened: they may come from `runs`."""
+        """
+        Keep one scoring of an evaluation. `rows` are taken before the file is opened: they may come from `runs`.
+
+        `governance` are those of the metrics that ask about the outcome; `judges` say by metric who judged.
+        """
+        terms = ScoringTerms(tuple(metrics), tuple(governance), dict(judges or {}))
         with loading.written(self.path.parent, rows) as (lines, score_count):
             self._write(
                 lambda door: scores.append(
-                    door, evaluation_id, scoring_id, metrics, lines, score_count=score_count, scored_at=scored_at
+                    door, evaluation_id, scoring_id, terms, lines, score_count=score_count, scored_at=scored_at
                 )
             )
 
     def latest_scoring(self, evaluation_id: str) -> str | None:
         return self._find(lambda door: scores.latest(door, evaluation_id), None)
+
+    def scoring_terms(self, scoring_id: str) -> ScoringTerms:
+        """The metrics of a scoring, which of them are governance, and who judged."""
+        return self._read(lambda door: scores.terms(door, scoring_id))
+
+    def governance_gaps(self, scoring_id: str, governance: Sequence[str]) -> list[GovernanceGap]:
+        """How often the outcome stayed compliant although the model erred, per judgement and governance metric."""
+        return self._read(lambda door: scores.governance_gaps(door, scoring_id, governance))
 
     def case_counts(self, scoring_id: str) -> list[CaseCount]:
         """How each case fared on each metric, ordered by case hash and metric."""

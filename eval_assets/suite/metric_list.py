@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eval_assets import metrics
 from eval_assets.errors import ConfigError
+from eval_assets.metrics.judge import JudgeMetric, judge_by_target
 from eval_assets.model.scores import Metric
 from eval_assets.suite import problems
 from eval_assets.targets import functions
+from eval_assets.targets.specs import Recorded, TargetSpec
 
 
 class _Kind(NamedTuple):
@@ -39,9 +41,31 @@ def make_metric(written: Any, *, folder: Path) -> Metric:
     return kind.make(*given, tags=tags)
 
 
+def judge_problem(metric: Metric, targets: Mapping[str, TargetSpec], *, named: Iterable[str]) -> str | None:
+    """
+    What keeps a metric's judge from being asked, None when nothing does.
+
+    Args:
+        metric: Any metric; only judges ask a target.
+        targets: The suite's targets.
+        named: Every target's name, also of those that are wrong and were told of.
+    """
+    target = metric.asks_target if isinstance(metric, JudgeMetric) else None
+    if target is None:
+        return None
+    if target not in (names := sorted(named)):
+        return f"the judge {target!r} of {metric.name} is not a target (targets: {', '.join(names) or 'none'})"
+    if isinstance(targets.get(target), Recorded):
+        return f"the judge {target!r} of {metric.name} is a recording, which answers nothing but its own cases"
+    return None
+
+
 def _kinds(folder: Path) -> dict[str, _Kind]:
     def custom(name: Any, predicate: Any, *, tags: Any) -> Metric:
         return metrics.custom(name, _imported(predicate, folder), tags=tags)
+
+    def governance_held(name: Any, predicate: Any, *, tags: Any) -> Metric:
+        return metrics.governance_held(name, _imported(predicate, folder), tags=tags)
 
     def tool_order(names: Any, *, tags: Any) -> Metric:
         if not isinstance(names, list):
@@ -58,6 +82,9 @@ def _kinds(folder: Path) -> dict[str, _Kind]:
         "max_steps": _Kind(("n",), metrics.max_steps),
         "contains_want": _Kind((), metrics.contains_want),
         "equals_want": _Kind((), metrics.equals_want),
+        "expectation": _Kind((), metrics.expectation),
+        "judge": _Kind(("name", "target", "rubric"), judge_by_target),
+        "governance_held": _Kind(("name", "predicate"), governance_held),
         "custom": _Kind(("name", "predicate"), custom),
         "recorded": _Kind(("name",), metrics.recorded),
     }

@@ -17,14 +17,11 @@ from eval_assets.metrics import scoring
 from eval_assets.model.base import Noun
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.scores import Metric
-from eval_assets.model.verdicts import GatePolicy
+from eval_assets.model.verdicts import GatePolicy, floor_parts
 from eval_assets.suite import case_files, document, metric_list, problems, variables
 from eval_assets.suite.document import Document, Place
 from eval_assets.targets import specs
 from eval_assets.targets.specs import TargetSpec
-
-TESTS = ("pooled",)
-"""The tests a gate may name."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TARGET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -131,10 +128,10 @@ class _Reader:
         case_set = self._cases()
         targets = self._targets()
         arrived = self._arrived_candidates()
-        metrics = self._metrics(case_set)
+        metrics = self._metrics(case_set, {**targets, **arrived})
         if file is not None:
             self._check_roles(file, targets.keys() | arrived.keys())
-            self._check_gate(file, metrics)
+            self._check_gate(file, metrics, case_set)
         if self.problems or file is None or case_set is None:
             raise ConfigError(sorted(self.problems, key=_where))
         return Suite(
@@ -229,8 +226,10 @@ class _Reader:
             self.problems.extend(wrong)
             return None
 
-    def _metrics(self, case_set: CaseSet | None) -> list[Metric]:
+    def _metrics(self, case_set: CaseSet | None, targets: Mapping[str, TargetSpec]) -> list[Metric]:
         written = self.written.value.get("metrics")
+        defined = self.written.value.get("targets")
+        named = {*targets, *(defined if isinstance(defined, dict) else ())}
         made: list[Metric] = []
         for index, entry in enumerate(written if isinstance(written, list) else ()):
             try:
@@ -238,6 +237,9 @@ class _Reader:
             except ConfigError as error:
                 self._add(str(error), "metrics", index)
                 continue
+            problem = metric_list.judge_problem(metric, targets, named=named)
+            if problem is not None:
+                self._add(problem, "metrics", index, "judge", "target")
             if case_set is not None and not any(metric.asks(case) for case in case_set.cases):
                 known = ", ".join(case_set.tags) or "none"
                 self._add(
@@ -272,21 +274,27 @@ class _Reader:
             if name in file.candidates[:index]:
                 self._add(f"the candidate {name!r} is named twice", "candidates", index)
 
-    def _check_gate(self, file: SuiteFile, metrics: list[Metric]) -> None:
-        if file.gate.test not in TESTS:
-            said = (
-                f"the gate's test is {file.gate.test!r}"
-                if "test" in file.gate.model_fields_set
-                else (f"the gate names no test, and the default is {file.gate.test!r}")
-            )
-            self._add(f"{said}, which this version does not have; write `gate: {{test: {TESTS[0]}}}`", "gate", "test")
-        if file.gate.margin is not None:
-            self._add("`margin` cannot be ruled out by this version; leave it out", "gate", "margin")
+    def _check_gate(self, file: SuiteFile, metrics: list[Metric], case_set: CaseSet | None) -> None:
         known = {metric.name for metric in metrics}
         for index, name in enumerate(file.gate.metrics or ()):
             if name not in known:
                 message = f"the gate's metric {name!r} is not one of the suite's: {', '.join(sorted(known))}"
                 self._add(message, "gate", "metrics", index)
+        for floor in file.gate.floors:
+            self._check_floor(floor, metrics, case_set)
+
+    def _check_floor(self, floor: str, metrics: list[Metric], case_set: CaseSet | None) -> None:
+        tag, name = floor_parts(floor)
+        asked = {metric.name: metric for metric in metrics}
+        if name not in asked:
+            self._add(
+                f"the floor {floor!r} is of no metric of the suite: {', '.join(sorted(asked))}", "gate", "floors", floor
+            )
+            return
+        cases = case_set.cases if case_set is not None and tag is not None else ()
+        if cases and not any(tag in case.tags and asked[name].asks(case) for case in cases):
+            known = ", ".join(sorted({tag for case in cases for tag in case.tags})) or "none"
+            self._add(f"the floor {floor!r} is over no case (tags: {known})", "gate", "floors", floor)
 
     def _add(self, message: str, *place: str | int) -> None:
         self.problems.append(self.written.problem(message, *place))

@@ -231,5 +231,58 @@ def test_a_metric_added_after_the_runs_blocks(command: Command, project: Path) -
     assert "equals_want is inconclusive: missing from the old report" in said.out
 
 
+def test_diff_is_the_gate_over_two_files(command: Command, project: Path) -> None:
+    for target in ("old", "same", "worse"):
+        command("run", ".", target, "--json", f"{target}.json")
+
+    passed = command("diff", "old.json", "same.json")
+    failed = command("diff", "old.json", "worse.json", "--test", "sign_flip", "--json", "diff.json")
+    refused = command("diff", "old.json", "suite.yaml")
+
+    assert (passed.code, failed.code, refused.code) == (0, 1, 2)
+    assert json.loads((project / "diff.json").read_text())["extensions"]["test"] == "sign_flip"
+    assert "suite.yaml is not JSON" in refused.err
+
+
+def test_diff_refuses_settings_out_of_range(command: Command) -> None:
+    command("run", ".", "old", "--json", "old.json")
+
+    assert command("diff", "old.json", "old.json", "--alpha", "2").code == 2
+    assert command("diff", "old.json", "old.json", "--test", "t").code == 2
+
+
+def test_plan_says_what_a_drop_takes(command: Command) -> None:
+    command("run", ".", "old")
+
+    said = command("plan", ".", "--drop", "0.1")
+
+    assert said.code == 0
+    assert "to see a drop of 10 points, 80% of the time, at alpha 0.05" in said.out
+    assert command("plan", ".", "--drop", "2").code == 2
+
+
+def test_plan_needs_a_baseline(command: Command) -> None:
+    assert command("plan", ".", "--drop", "0.1").code == 3
+
+
 def test_version(command: Command) -> None:
     assert command("--version").out.startswith("eval-assets, version ")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_gate_draws_the_comparison(command: Command, project: Path, ending: str) -> None:
+    command("run", ".", "old")
+    command("run", ".", "worse")
+
+    gate = command("gate", ".", "worse", "--figure", f"gate.{ending}")
+
+    assert gate.code == 1
+    assert b"Verdict: regression. worse against old in support" in (project / f"gate.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["gate.pdf", "gate", "-"])
+def test_a_figure_of_another_kind_is_refused_before_any_work(command: Command, name: str) -> None:
+    compare = command("compare", ".", "worse", "--figure", name)
+
+    assert compare.code == 2
+    assert "end it in .svg or .png" in compare.err

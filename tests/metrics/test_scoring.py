@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 from eval_assets import Case, ConfigError, RunOutput, metrics
 from eval_assets.metrics import scoring
+from eval_assets.model.runs import Run
 from eval_assets.model.scores import Failed, Passed, Score, Unscored
 
 CASE = Case(name="c", input="x")
@@ -86,3 +89,90 @@ def test_recorded_verdicts() -> None:
     scores = [asyncio.run(scoring.score_output(metric, CASE, output)) for output in outputs]
 
     assert [type(score) for score in scores] == [Passed, Failed, Unscored, Unscored]
+
+
+RUNS = [
+    Run(
+        case_name="c",
+        case_hash=CASE.hash,
+        run_index=index,
+        run_id=str(index),
+        started_at=datetime.now(UTC),
+        output=RunOutput(final=str(index)),
+    )
+    for index in range(8)
+]
+
+
+def rows_of(*given: Any, concurrency: int = 4) -> list[tuple[int, str, bool | None]]:
+    scored = asyncio.run(scoring.score_runs(RUNS, {CASE.hash: CASE}, given, concurrency=concurrency))
+    return [(row.run_index, row.metric, row.passed) for row in scored]
+
+
+def test_who_waits_is_asked_many_runs_at_a_time_and_rows_keep_their_order() -> None:
+    """Four must meet before any goes on, twice over: one at a time would never end, five would be one too many."""
+    meeting = asyncio.Barrier(4)
+    in_flight: list[int] = []
+
+    async def slow(messages: Any) -> str:
+        in_flight.append(meeting.n_waiting)
+        await asyncio.wait_for(meeting.wait(), 10)
+        return "PASS"
+
+    rows = rows_of(metrics.no_error(), metrics.judge("j", slow, "r"), metrics.contains("7"))
+
+    assert rows == [
+        row
+        for index in range(8)
+        for row in ((index, "no_error", True), (index, "j", True), (index, "contains:7", index == 7))
+    ]
+    assert max(in_flight) < 4
+
+
+def test_a_sync_judge_is_asked_in_threads() -> None:
+    meeting = threading.Barrier(4, timeout=10)
+
+    def slow(messages: Any) -> str:
+        meeting.wait()
+        return "PASS"
+
+    assert rows_of(metrics.judge("j", slow, "r")) == [(index, "j", True) for index in range(8)]
+
+
+def test_an_async_predicate_waits_too() -> None:
+    meeting = asyncio.Barrier(4)
+
+    async def slow(case: Case, output: RunOutput) -> bool:
+        await asyncio.wait_for(meeting.wait(), 10)
+        return True
+
+    assert rows_of(metrics.custom("m", slow)) == [(index, "m", True) for index in range(8)]
+
+
+def test_a_metric_that_cancels_itself_leaves_the_others_asked() -> None:
+    async def cancelling(case: Case, output: RunOutput) -> bool:
+        raise asyncio.CancelledError
+
+    rows = asyncio.run(scoring.score_runs(RUNS, {CASE.hash: CASE}, [metrics.custom("m", cancelling)], concurrency=2))
+
+    assert {row.reason for row in rows} == {"CancelledError: "}
+
+
+class Interrupt(BaseException):
+    """As Dagster's, which is no Exception."""
+
+
+def test_an_interrupt_passes_through_by_its_own_name() -> None:
+    async def interrupted(case: Case, output: RunOutput) -> bool:
+        raise Interrupt
+
+    with pytest.raises(Interrupt):
+        rows_of(metrics.custom("m", interrupted))
+
+
+def test_detail_is_kept_with_the_score() -> None:
+    seen = metrics.custom("m", lambda c, o: Failed("no", {"seen": o.final}))
+
+    rows = asyncio.run(scoring.score_runs(RUNS[:1], {CASE.hash: CASE}, [seen]))
+
+    assert (rows[0].reason, rows[0].detail) == ("no", {"seen": "0"})

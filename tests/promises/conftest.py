@@ -19,6 +19,7 @@ class CountingServer:
     """
     Speaks chat completions on a free loopback port, echoes the last message, and counts.
 
+    `content_of` says what to answer a body instead; None is HTTP 503.
     `hold_after` answers that many requests and then keeps every further one waiting, so that a test can act in the
     middle of an evaluation without guessing when that is.
     """
@@ -28,6 +29,7 @@ class CountingServer:
         self.headers: list[str] = []
         self.answered = 0
         self.hold_after: int | None = None
+        self.content_of: Callable[[dict[str, Any]], str | None] = lambda body: body["messages"][-1]["content"]
         self.held = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._release = asyncio.Event()
@@ -86,18 +88,17 @@ class CountingServer:
         if self.hold_after is not None and self.answered >= self.hold_after:
             self.held.set()
             await self._release.wait()
+        content = self.content_of(body)
         reply = {
             "id": f"reply-{len(self.asked)}",
             "model": body["model"],
-            "choices": [
-                {"finish_reason": "stop", "message": {"role": "assistant", "content": body["messages"][-1]["content"]}}
-            ],
+            "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
             "usage": {"prompt_tokens": 3, "completion_tokens": 2},
         }
-        sent = json.dumps(reply).encode()
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(sent) + sent
-        )
+        sent = json.dumps(reply).encode() if content is not None else b"down"
+        status = b"200 OK" if content is not None else b"503 Service Unavailable"
+        kind = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(sent)
+        writer.write(b"HTTP/1.1 " + status + b"\r\n" + kind + sent)
         await writer.drain()
         self.answered += 1
 
@@ -173,7 +174,7 @@ def call(spawn: Callable[..., subprocess.Popen[str]]) -> Callable[..., subproces
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         process = spawn(*arguments)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=100)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     return run

@@ -11,7 +11,7 @@ import pytest
 from eval_assets.errors import NothingMeasured
 from eval_assets.model.cases import CaseSet
 from eval_assets.model.runs import Evaluation
-from eval_assets.model.scores import CaseCount, ScoreRow
+from eval_assets.model.scores import CaseCount, GovernanceGap, ScoreRow, ScoringTerms
 from eval_assets.store.store import Store
 from tests.store.made import START, answered, journal_lines, made_runs, write_journal
 
@@ -76,3 +76,45 @@ def test_scores_of_what_was_never_stored_are_nothing_measured(kept: Store, path:
         kept.case_counts("s1")
 
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_detail_is_kept_as_json(kept: Store, evaluation: Evaluation) -> None:
+    rows = [
+        ScoreRow("a", 0, "polite", False, "the judge replied 'no'", {"reply": 'n\ud83d\0"o', "model": "m"}),
+        ScoreRow("b", 0, "polite", True, None),
+    ]
+
+    kept.append_scores(evaluation.evaluation_id, "s1", ["polite"], rows, START)
+
+    _, found = kept.select("select detail->>'reply', detail is null from latest_scores order by case_hash")
+    assert found == [('n\ufffd\0"o', False), (None, True)]
+
+
+def test_a_scoring_says_what_it_rests_on(kept: Store, evaluation: Evaluation) -> None:
+    judges = {"polite": {"model": "m", "rubric_sha256": "ab"}}
+
+    kept.append_scores(evaluation.evaluation_id, "s1", ["x", "held"], [], START, governance=["held"], judges=judges)
+    kept.append_scores(evaluation.evaluation_id, "s2", ["x"], [], START)
+
+    assert kept.scoring_terms("s1") == ScoringTerms(("x", "held"), ("held",), judges)
+    assert kept.scoring_terms("s2") == ScoringTerms(("x",), (), {})
+
+
+def test_the_gap_counts_runs_that_both_metrics_scored(kept: Store, evaluation: Evaluation) -> None:
+    right = [True, False, False, False, None, False]
+    held = [True, True, True, False, True, None]
+    rows = [
+        *(ScoreRow("a", index, "right", passed, None) for index, passed in enumerate(right)),
+        *(ScoreRow("a", index, "held", passed, None) for index, passed in enumerate(held)),
+        ScoreRow("b", 0, "right", False, None),
+        ScoreRow("a", 0, "elsewhere", None, "no verdict"),
+    ]
+    kept.append_scores(evaluation.evaluation_id, "s1", ["right", "held", "elsewhere"], rows, START)
+    kept.append_scores(evaluation.evaluation_id, "s2", ["right", "held"], rows, START)
+
+    gaps = kept.governance_gaps("s1", ["held"])
+
+    assert gaps == [GovernanceGap("right", "held", both_scored=4, erred=3, erred_but_held=2)]
+    assert kept.governance_gaps("s1", []) == []
+    with pytest.raises(NothingMeasured, match="no scoring none"):
+        kept.governance_gaps("none", ["held"])

@@ -73,10 +73,15 @@ MISTAKES = [
         "cannot import no_such_module_here",
     ),
     (("- no_error", "- contains: refund"), 10, "metric names repeat: contains:refund"),
-    (("gate: {test: pooled}", "gate: {test: stratified}"), 12, "'stratified'"),
-    (("gate: {test: pooled}\n", ""), 1, "the gate names no test, and the default is 'stratified'"),
-    (("gate: {test: pooled}", "gate: {test: t-test}"), 12, "write `gate: {test: pooled}`"),
-    (("gate: {test: pooled}", "gate: {test: pooled, margin: 0.05}"), 12, "`margin` cannot be ruled out"),
+    (("gate: {test: pooled}", "gate: {test: t-test}"), 12, "'pooled', 'stratified' or 'sign_flip', found 't-test'"),
+    (("gate: {test: pooled}", "gate: {test: pooled, margin: 5}"), 12, "less than 1"),
+    (("gate: {test: pooled}", "gate: {floors: {refund: 0.9}}"), 12, "the floor 'refund' is of no metric of the suite"),
+    (
+        ("gate: {test: pooled}", "gate: {floors: {'tag:x/no_error': 0.9}}"),
+        12,
+        "'tag:x/no_error' is over no case (tags: t)",
+    ),
+    (("gate: {test: pooled}", "gate: {floors: {no_error: 90}}"), 12, "less than 1"),
     (("gate: {test: pooled}", "gate: {test: pooled, metrics: [refund]}"), 12, "the gate's metric 'refund' is not one"),
     (("gate: {test: pooled}", "gate: {test: pooled, unscored_tolerance: -1}"), 12, "greater than or equal to 0"),
     (("gate: {test: pooled}", "gate: {test: pooled}\nrefresh: {cron: daily}"), 13, "five cron fields"),
@@ -116,6 +121,10 @@ def test_a_missing_suite_is_named(tmp_path: Path, problems_of: Find) -> None:
     (problem,) = problems_of(tmp_path / "suite.yaml")
 
     assert str(problem) == f"{tmp_path / 'suite.yaml'}: there is no such file; wanted a suite file"
+
+
+def test_the_gate_s_test_is_stratified_unless_named(write: Write) -> None:
+    assert load_suite(write(("gate: {test: pooled}\n", ""))).gate.test == "stratified"
 
 
 def test_variables_are_put_in_place(write: Write) -> None:

@@ -70,6 +70,8 @@ create table scorings (
     scoring_id varchar,
     evaluation_id varchar,
     metrics varchar[],
+    governance varchar[],
+    judges json,
     score_count bigint,
     scored_at timestamptz
 );
@@ -81,7 +83,8 @@ create table scores (
     run_index integer,
     metric varchar,
     passed boolean,
-    reason varchar
+    reason varchar,
+    detail json
 );
 
 create table reports (
@@ -207,7 +210,8 @@ select
     scores.run_index,
     scores.metric,
     scores.passed,
-    scores.reason
+    scores.reason,
+    scores.detail
 from scores
 inner join latest_scorings using (scoring_id);
 

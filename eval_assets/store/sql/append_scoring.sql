@@ -3,5 +3,7 @@ select
     $scoring_id as scoring_id,
     $evaluation_id as evaluation_id,
     $metrics::varchar[] as metrics,
+    $governance::varchar[] as governance,
+    $judges::json as judges,
     $score_count as score_count,
     $scored_at::timestamptz as scored_at

@@ -6,7 +6,8 @@ select
     run_index,
     metric,
     passed,
-    reason
+    reason,
+    detail
 from read_json(
     $scores,
     format = 'newline_delimited',
@@ -16,6 +17,7 @@ from read_json(
         run_index: 'integer',
         metric: 'varchar',
         passed: 'boolean',
-        reason: 'varchar'
+        reason: 'varchar',
+        detail: 'json'
     }
 )
