@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from eval_assets.errors import ConfigError
-from eval_assets.metrics import arguments, json_values
+from eval_assets.metrics import arguments
+from eval_assets.model import json_values
 from eval_assets.model.cases import Case
 from eval_assets.model.runs import RunOutput
 from eval_assets.model.scores import Metric, Score, Unscored

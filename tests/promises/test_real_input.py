@@ -72,13 +72,55 @@ def test_tau_airline_is_flat(shared: Path, tmp_path: Path, command: Callable[...
     assert reward["p_value"] == pytest.approx(0.7744690587, abs=1e-9)
 
 
+BROKEN = ("airline-12", "airline-18", "airline-20", "airline-24", "airline-35", "airline-36")
+P_VALUES = [
+    ((), {"pooled": 0.7744690587, "stratified": 0.7162206086, "sign_flip": 0.6661529542}, 0),
+    (BROKEN, {"pooled": 0.0391701660, "stratified": 0.0228506073, "sign_flip": 0.0346781015}, 1),
+]
+
+
+@pytest.mark.parametrize(("broken", "p_values", "code"), P_VALUES, ids=["as recorded", "six cases broken"])
+def test_all_three_tests_on_tau_airline(
+    shared: Path,
+    tmp_path: Path,
+    command: Callable[..., int],
+    broken: tuple[str, ...],
+    p_values: dict[str, float],
+    code: int,
+) -> None:
+    data = shared / "data" / "tau_airline"
+    runs = [json.loads(line) for line in (data / "runs.jsonl").read_text().splitlines()]
+    for run in runs:
+        run["scores"]["reward"] = run["scores"]["reward"] and not (run["case"] in broken and run["run"] in {2, 3})
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
+    suite = AIRLINE.format(data=data, runs=2, first=[0, 1]).replace(f"{data}/runs.jsonl", "runs.jsonl")
+    reward_only = suite.split("metrics:")[0] + "metrics: [{recorded: reward}]\n"
+    (tmp_path / "suite.yaml").write_text(reward_only)
+
+    command("run", ".", "first")
+    command("run", ".", "second")
+    assert command("gate", ".", "second", "--json", "gate.json") == code
+
+    (reward,) = read(tmp_path / "gate.json")["metrics"]
+    found = {test: each["p_value"] for test, each in reward["extensions"]["tests"].items()}
+    assert found == pytest.approx(p_values, abs=1e-9)
+
+
 def test_tau_airline_over_all_runs(shared: Path, tmp_path: Path, command: Callable[..., int]) -> None:
     suite = AIRLINE.format(data=shared / "data" / "tau_airline", runs=4, first=[0, 1, 2, 3])
     (tmp_path / "suite.yaml").write_text(suite.replace("candidates: [second]\n", ""))
 
     assert command("run", ".", "first", "--json", "all.json") == 0
 
-    overall = read(tmp_path / "all.json")["overall"]
+    report = read(tmp_path / "all.json")
+    reward = report["extensions"]["metrics"]["recorded:reward"]
+    assert reward["pass_hat"] == pytest.approx([0.420, 0.273, 0.220, 0.200], abs=5e-4)
+    assert (reward["icc"], reward["design_effect"]) == pytest.approx((0.4046, 2.2138), abs=5e-5)
+    alike, these = reward["cases_like_these"], report["overall"]["recorded:reward"]
+    assert (these["ci_low"], these["ci_high"]) == pytest.approx((0.3537, 0.4893), abs=5e-5)
+    assert (alike["rate"], alike["ci_low"], alike["ci_high"]) == pytest.approx((0.42, 0.3213, 0.5256), abs=5e-5)
+
+    overall = report["overall"]
     assert {name: (stat["passes"], stat["scored"]) for name, stat in overall.items()} == {
         "recorded:reward": (84, 200),
         "called:get_user_details": (120, 200),
@@ -98,6 +140,9 @@ def test_smollm2_terse_is_a_regression(shared: Path, tmp_path: Path, command: Ca
     assert (metric["old_passes"], metric["new_passes"], metric["new_scored"]) == (279, 252, 400)
     assert metric["p_value"] == pytest.approx(0.0433187748, abs=1e-9)
     assert metric["direction"] == "regression"
+    tests = {test: each["p_value"] for test, each in metric["extensions"]["tests"].items()}
+    assert tests["stratified"] == pytest.approx(0.0171371859, abs=1e-9)
+    assert tests["sign_flip"] == pytest.approx(0.0351928654, abs=1e-9)
 
 
 def cpu_seconds(folder: Path, *arguments: str) -> float:
