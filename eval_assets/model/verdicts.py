@@ -34,7 +34,7 @@ class GatePolicy(Noun):
     """Compare the shared cases of two different case sets, instead of refusing."""
     margin: float | None = Field(default=None, gt=0, lt=1)
     """A drop this large must be ruled out."""
-    metrics: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The metrics that count; None is all of them."""
     floors: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """Rates the candidate must reach whatever the baseline does, by `metric` or `tag:TAG/metric`."""
