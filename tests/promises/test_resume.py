@@ -22,16 +22,21 @@ def rows(call: Call, statement: str) -> list[dict[str, Any]]:
     return read
 
 
+def kill_in_the_middle(server: Any, spawn: Spawn, *, after: int) -> None:
+    """Kill an evaluation while the server keeps it waiting, so many answers later."""
+    server.hold_after = after
+    server.held.clear()
+    running = spawn("run", ".", "old")
+    assert server.held.wait(60)
+    running.kill()
+    running.wait()
+    server.release()
+
+
 def test_kill_9_loses_nothing_that_finished(server: Any, spawn: Spawn, call: Call) -> None:
     """Killed twice in the middle: each finished run was asked for once; only those in flight are asked again."""
-    for hold_after in (11, 23):
-        server.hold_after = hold_after
-        server.held.clear()
-        running = spawn("run", ".", "old")
-        assert server.held.wait(30)
-        running.kill()
-        running.wait()
-        server.release()
+    for after in (11, 23):
+        kill_in_the_middle(server, spawn, after=after)
     finished = call("run", ".", "old")
 
     assert finished.returncode == 0, finished.stderr
@@ -43,22 +48,13 @@ def test_kill_9_loses_nothing_that_finished(server: Any, spawn: Spawn, call: Cal
 
 
 def test_an_interrupted_evaluation_has_no_report(server: Any, spawn: Spawn, call: Call) -> None:
-    server.hold_after = 7
-    running = spawn("run", ".", "old")
-    assert server.held.wait(30)
-    running.kill()
-    running.wait()
+    kill_in_the_middle(server, spawn, after=7)
 
     assert call("report", ".", "old").returncode == 3
 
 
 def test_a_resumed_evaluation_is_one_evaluation(server: Any, spawn: Spawn, call: Call, project: Path) -> None:
-    server.hold_after = 7
-    running = spawn("run", ".", "old")
-    assert server.held.wait(30)
-    running.kill()
-    running.wait()
-    server.release()
+    kill_in_the_middle(server, spawn, after=7)
     call("run", ".", "old")
 
     (evaluation,) = rows(call, "select evaluation_id, nonce from evaluations")
@@ -87,12 +83,7 @@ def test_ctrl_c_keeps_what_finished_and_says_so(server: Any, spawn: Spawn, call:
 
 
 def test_new_begins_again_and_loses_nothing(server: Any, spawn: Spawn, call: Call, project: Path) -> None:
-    server.hold_after = 9
-    running = spawn("run", ".", "old")
-    assert server.held.wait(30)
-    running.kill()
-    running.wait()
-    server.release()
+    kill_in_the_middle(server, spawn, after=9)
     asked = len(server.asked)
 
     assert call("run", ".", "old", "--new").returncode == 0
@@ -117,12 +108,7 @@ def test_a_second_process_is_told_who_is_at_it(server: Any, spawn: Spawn, call: 
 
 
 def test_changed_cases_are_another_evaluation(server: Any, spawn: Spawn, call: Call, project: Path) -> None:
-    server.hold_after = 9
-    running = spawn("run", ".", "old")
-    assert server.held.wait(30)
-    running.kill()
-    running.wait()
-    server.release()
+    kill_in_the_middle(server, spawn, after=9)
     with (project / "cases.jsonl").open("a") as cases:
         cases.write(json.dumps({"name": "c8", "input": "word8", "want": "word8"}) + "\n")
     asked = len(server.asked)
