@@ -114,11 +114,11 @@ def _too_unscored(stat: MetricStat, side: str, policy: GatePolicy) -> list[str]:
 
 def _other_judges(metric: str, ground: Ground) -> list[str]:
     """Two judges, or one with two rubrics, are two instruments: what differs between them is not the candidate."""
-    judges = [(report.extensions.get("judges") or {}).get(metric) for report in (ground.old, ground.new)]
-    if judges[0] == judges[1]:
+    judges = [(report.extensions.get("judges") or {}).get(metric) or {} for report in (ground.old, ground.new)]
+    old, new = ([judge.get(key) for key in ("model", "rubric_sha256", "fingerprint")] for judge in judges)
+    if old == new:
         return []
-    old, new = (words.judge(judge) for judge in judges)
-    return [f"judged by different judges (old {old}, new {new})"]
+    return [f"judged by different judges (old {words.judge(judges[0])}, new {words.judge(judges[1])})"]
 
 
 def _tested(pairs: list[Pair], ground: Ground, policy: GatePolicy) -> list[MetricComparison]:

@@ -74,9 +74,8 @@ def could_see(extensions: Mapping[str, Any]) -> str:
     return f"a drop of {100 * drop:.1f} points"
 
 
-def judge(provenance: Mapping[str, Any] | None) -> str:
-    """A judge by its model and rubric."""
+def judge(provenance: Mapping[str, Any]) -> str:
+    """A judge by its model and the beginning of its rubric's hash."""
     if not provenance:
         return "none"
-    parts = (str(provenance[key])[:24] for key in sorted(provenance) if provenance[key])
-    return " ".join(parts)
+    return f"{provenance.get('model') or 'of unknown model'} with rubric {str(provenance.get('rubric_sha256'))[:8]}"

@@ -31,6 +31,8 @@ class CountingServer:
         self.hold_after: int | None = None
         self.content_of: Callable[[dict[str, Any]], str | None] = lambda body: body["messages"][-1]["content"]
         self.held = threading.Event()
+        self.idle = threading.Event()
+        self._connections = 0
         self._loop = asyncio.new_event_loop()
         self._release = asyncio.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -54,6 +56,12 @@ class CountingServer:
         self.hold_after = None
         self._loop.call_soon_threadsafe(self._release.set)
 
+    def hold(self, *, after: int) -> None:
+        """Answer so many requests in all, and keep every further one waiting."""
+        self.hold_after = after
+        self.held.clear()
+        self._loop.call_soon_threadsafe(self._release.clear)
+
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(asyncio.start_server(self._connection, "127.0.0.1", 0))
@@ -68,6 +76,8 @@ class CountingServer:
         self._loop.close()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        self.idle.clear()
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 await self._exchange(head.decode(), reader, writer)
@@ -77,6 +87,9 @@ class CountingServer:
             pass
         finally:
             writer.close()
+            self._connections -= 1
+            if not self._connections:
+                self.idle.set()
 
     async def _exchange(self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         length = next(

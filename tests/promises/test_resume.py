@@ -24,13 +24,13 @@ def rows(call: Call, statement: str) -> list[dict[str, Any]]:
 
 def kill_in_the_middle(server: Any, spawn: Spawn, *, after: int) -> None:
     """Kill an evaluation while the server keeps it waiting, so many answers later."""
-    server.hold_after = after
-    server.held.clear()
+    server.hold(after=after)
     running = spawn("run", ".", "old")
     assert server.held.wait(60)
     running.kill()
     running.wait()
     server.release()
+    assert server.idle.wait(60)  # else what was sent and not read yet would be counted later
 
 
 def test_kill_9_loses_nothing_that_finished(server: Any, spawn: Spawn, call: Call) -> None:
@@ -66,12 +66,13 @@ def test_a_resumed_evaluation_is_one_evaluation(server: Any, spawn: Spawn, call:
 
 
 def test_ctrl_c_keeps_what_finished_and_says_so(server: Any, spawn: Spawn, call: Call) -> None:
-    server.hold_after = 9
+    server.hold(after=9)
     running = spawn("run", ".", "old")
     assert server.held.wait(30)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=100)
     server.release()
+    assert server.idle.wait(60)
 
     assert running.returncode == 3
     assert "Traceback" not in said
@@ -95,7 +96,7 @@ def test_new_begins_again_and_loses_nothing(server: Any, spawn: Spawn, call: Cal
 
 
 def test_a_second_process_is_told_who_is_at_it(server: Any, spawn: Spawn, call: Call) -> None:
-    server.hold_after = 3
+    server.hold(after=3)
     running = spawn("run", ".", "old")
     assert server.held.wait(30)
 
