@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -158,6 +159,11 @@ def project(tmp_path: Path, server: CountingServer, monkeypatch: pytest.MonkeyPa
     return tmp_path
 
 
+def _mind_interrupts() -> None:
+    # A shell starts what it puts into the background with Ctrl-C ignored, and CI may be such a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def spawn(project: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start `eval-assets …` in the project as a process of its own; killed at the end if it still runs."""
@@ -168,6 +174,7 @@ def spawn(project: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             [sys.executable, "-m", "eval_assets", *arguments],
             cwd=project,
             env=os.environ | {"ECHO_KEY": KEY},
+            preexec_fn=_mind_interrupts,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
