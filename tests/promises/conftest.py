@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -159,9 +158,11 @@ def project(tmp_path: Path, server: CountingServer, monkeypatch: pytest.MonkeyPa
     return tmp_path
 
 
-def _mind_interrupts() -> None:
-    # A shell starts what it puts into the background with Ctrl-C ignored, and CI may be such a shell.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts what it puts into the background with Ctrl-C ignored, and CI may be such a shell.
+COMMAND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from eval_assets.cli.main import main; main()"
+)
 
 
 @pytest.fixture
@@ -171,10 +172,9 @@ def spawn(project: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def start(*arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "eval_assets", *arguments],
+            [sys.executable, "-c", COMMAND, *arguments],
             cwd=project,
             env=os.environ | {"ECHO_KEY": KEY},
-            preexec_fn=_mind_interrupts,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
