@@ -18,7 +18,11 @@ defs = dg.Definitions(
         *suites.broken_assets(_FOUND.broken),
     ],
     asset_checks=[check for suite in _FOUND.suites for check in checks.build_checks(suite.name)],
-    sensors=[sensor for suite in _FOUND.suites for sensor in sensors.build_sensors(suite.name)],
+    sensors=[
+        sensor
+        for suite in _FOUND.suites
+        for sensor in sensors.build_sensors(suite.name, certifies=suite.conformance is not None)
+    ],
     schedules=[schedules.baseline_refresh(suite) for suite in _FOUND.suites],
     resources={
         resources.key(suite.name): resources.WorkspaceResource(suite_file=str(suite.path)) for suite in _FOUND.suites

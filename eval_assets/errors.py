@@ -75,10 +75,12 @@ class NothingMeasured(EvalError):
 class EvaluationIncomplete(EvalError):
     """Runs are missing. What finished is kept in the journal; executing again asks only for the rest."""
 
-    def __init__(self, message: str, *, finished: int, expected: int) -> None:
+    def __init__(self, message: str, *, finished: int, expected: int, reason: str = "interrupted") -> None:
         super().__init__(message)
         self.finished = finished
         self.expected = expected
+        self.reason = reason
+        """`interrupted`, or `budget` where spending reached the suite's budget."""
 
 
 class EvaluationHeld(EvalError):

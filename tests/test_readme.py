@@ -71,3 +71,15 @@ def test_every_command_it_names_exists() -> None:
     named = set(re.findall(r"eval-assets ([a-z]+)", README))
 
     assert named <= {command.name for command in commands.COMMANDS}
+
+
+def test_every_option_it_names_exists() -> None:
+    from eval_assets.cli import commands
+
+    options = {
+        command.name: {name for option in command.params for name in option.opts} for command in commands.COMMANDS
+    }
+    shown = re.findall(r"eval-assets ([a-z]+)([^\n#`]*)", README)
+
+    for name, rest in shown:
+        assert set(re.findall(r"--[a-z-]+", rest)) <= options[name]

@@ -94,6 +94,9 @@ def _why_inconclusive(pair: Pair, ground: Ground, policy: GatePolicy) -> str:
     """The reason a metric cannot be judged; empty where it can."""
     if not ground.comparable:
         return ground.note
+    if ground.old.unavailable_as != ground.new.unavailable_as:
+        old, new = ground.old.unavailable_as, ground.new.unavailable_as
+        return f"unanswered runs were scored differently (`unavailable`: old {old}, new {new})"
     if pair.old is None or pair.new is None:
         sides = [side for side, stat in (("old", pair.old), ("new", pair.new)) if stat is None]
         return " and ".join(f"missing from the {side} report" for side in sides)

@@ -45,6 +45,7 @@ def report_document(report: Report, *, title: str) -> Document:
     blocks: list[Heading | Paragraph | Table] = [
         Heading(title),
         Paragraph(f"{len(report.cases)} cases × {report.runs_per_case} runs. {_provenance(report.provenance)}"),
+        *_replayed(report.extensions),
         _stat_table("metric", report.overall.items()),
         *_unavailable(report.extensions),
         *_reach(report.extensions),
@@ -54,6 +55,7 @@ def report_document(report: Report, *, title: str) -> Document:
         *_by_tag(report),
         *_worst_cases(report),
         Paragraph(latency_sentence(report)),
+        *_money(report),
         Paragraph(CAUTION, "quiet"),
     ]
     return tuple(blocks)
@@ -146,6 +148,13 @@ def _provenance(provenance: Provenance) -> str:
         f"case set {provenance.case_set_hash[:12] or 'none'}",
     ]
     return ", ".join(part for part in parts if part) + "."
+
+
+def _replayed(extensions: Mapping[str, Any]) -> list[Paragraph]:
+    cassette = extensions.get("replayed_from")
+    if cassette is None:
+        return []
+    return [Paragraph(f"Replayed from {cassette}: no target was asked, and this is no new evidence.", "unsure")]
 
 
 def _reach(extensions: Mapping[str, Any]) -> list[Heading | Paragraph | Table]:
@@ -244,6 +253,28 @@ def latency_sentence(report: Report) -> str:
     errored = report.extensions.get("latency_errored_p50")
     apart = "" if errored is None else f" Runs that errored or were not answered: p50 {seconds(errored)}."
     return f"Latency p50 {seconds(report.latency_p50)}, p95 {seconds(report.latency_p95)}.{apart}"
+
+
+def _money(report: Report) -> list[Paragraph]:
+    """Tokens and dollars, where a price or a count is known; what is unknown is said, never 0."""
+    usage: Mapping[str, Any] = report.extensions.get("usage") or {}
+    unknown = usage.get("runs_without_usage")
+    if unknown is None or ("cost_usd" not in report.extensions and unknown == report.total_runs):
+        return []
+    tokens = ", ".join(
+        f"{'unknown' if usage[key] is None else usage[key]} {word}"
+        for key, word in (("input_tokens", "in"), ("output_tokens", "out"))
+    )
+    silent = f" {unknown} of {report.total_runs} runs did not say what they used." if unknown else ""
+    return [Paragraph(f"Tokens: {tokens}.{_dollars(report.extensions.get('cost_usd'))}{silent}")]
+
+
+def _dollars(cost: Mapping[str, Any] | None) -> str:
+    if cost is None:
+        return ""
+    if cost["total"] is not None:
+        return f" Cost: ${cost['total']:.4f}."
+    return f" Cost: unknown, at least ${cost['known']:.4f}."
 
 
 def _comparison_table(comparison: Comparison) -> Table:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eval_assets.pipeline import Workspace
 
 _SUITE = click.argument("suite", type=click.Path(exists=True, path_type=Path))
+_FILE = click.Path(dir_okay=False, path_type=Path)
 _JSON = click.option("--json", "json_file", callback=files.writable, metavar="F", help="Write JSON to F; - is stdout.")
 _MARKDOWN = click.option(
     "--markdown", "markdown_file", callback=files.writable, metavar="F", help="Write Markdown to F; - is stdout."
@@ -22,6 +23,8 @@ _MARKDOWN = click.option(
 _FIGURE = click.option(
     "--figure", "figure_file", callback=files.drawable, metavar="F", help="Draw the comparison in F, a .svg or .png."
 )
+
+_WHY = 'eval-assets sql "select metric, reason, count(*) from latest_scores where passed is null group by all"'
 
 
 @click.command()
@@ -61,8 +64,10 @@ def check(suite: Path) -> None:
 @_SUITE
 @click.argument("target")
 @click.option("--new", is_flag=True, help="Begin a new evaluation even where one was interrupted.")
+@click.option("--record", type=_FILE, metavar="F", help="Record every HTTP exchange in the cassette F.")
+@click.option("--replay", type=_FILE, metavar="F", help="Answer from the cassette F; nothing is asked of anyone.")
 @_JSON
-def run(suite: Path, target: str, *, new: bool, json_file: str | None) -> int:
+def run(suite: Path, target: str, *, new: bool, record: Path | None, replay: Path | None, json_file: str | None) -> int:
     """
     Run every case against TARGET, score the runs and summarize them into a report.
 
@@ -71,7 +76,7 @@ def run(suite: Path, target: str, *, new: bool, json_file: str | None) -> int:
     from eval_assets import pipeline
     from eval_assets.cli import progress
 
-    workspace = pipeline.open_workspace(suite)
+    workspace = pipeline.with_cassette(pipeline.open_workspace(suite), record=record, replay=replay)
     with progress.shown(f"{workspace.suite.name} {target}") as watch:
         pipeline.execute_target(workspace, target, new=new, progress=watch)
     pipeline.score_target(workspace, target)
@@ -219,17 +224,50 @@ def ui(host: str, port: int) -> int:
     return dagster_ui.serve(host, port)
 
 
-COMMANDS = (demo, check, run, report, compare, gate, promote, diff, plan, sql, ui)
+@click.command()
+@_SUITE
+@click.argument("target")
+@_JSON
+@_MARKDOWN
+def certify(suite: Path, target: str, **outputs: str | None) -> int:
+    """
+    Ask TARGET the suite's conformance cases, to know whether it is fit to be evaluated at all.
+
+    Exit code 1 when a case fails, 3 when none failed and some got no answer.
+    """
+    from eval_assets import pipeline
+
+    certified = pipeline.certify_target(pipeline.open_workspace(suite), target)
+    showing.certification(certified, Outputs(**outputs))
+    if certified.exit_code == 0:
+        click.echo(f"next: eval-assets run {showing.path(suite)} {target}", err=True)
+    return certified.exit_code
+
+
+COMMANDS = (demo, check, certify, run, report, compare, gate, promote, diff, plan, sql, ui)
 
 
 def _after_run(workspace: Workspace, stored: StoredReport) -> int:
-    """Say what to do next; exit code 3 where a run got no answer, because then something was not measured."""
+    """Say what to do next; exit code 3 where a run or a judge gave no answer: then something was not measured."""
     suite, target = workspace.suite, stored.target
     unanswered = sum((stored.report.extensions.get("unavailable") or {}).values())
-    if unanswered:
+    if unanswered and stored.report.unavailable_as == "fail":
+        click.echo(
+            f"warning: {unanswered} of {stored.report.total_runs} runs got no answer (see above why) and count as "
+            "failed, because the gate says `unavailable: fail`",
+            err=True,
+        )
+    elif unanswered:
         click.echo(
             f"error: {unanswered} of {stored.report.total_runs} runs got no answer (see above why); a gate on this "
             f"report is inconclusive. Mend it, then: eval-assets run {showing.path(suite.path)} {target}",
+            err=True,
+        )
+        return 3
+    silent = [name for name in stored.report.extensions.get("judges") or {} if stored.report.overall[name].unscored]
+    if silent:
+        click.echo(
+            f"error: {', '.join(silent)} left runs unscored, so a gate on this report is inconclusive. See why: {_WHY}",
             err=True,
         )
         return 3

@@ -10,7 +10,7 @@ from eval_assets.cli import files
 if TYPE_CHECKING:
     from eval_assets.model.reports import Report, StoredReport
     from eval_assets.model.verdicts import Comparison, Verdict
-    from eval_assets.pipeline import Compared
+    from eval_assets.pipeline import Certified, Compared
 
 
 class Outputs(NamedTuple):
@@ -48,6 +48,24 @@ def report(stored: StoredReport, outputs: Outputs) -> None:
     from eval_assets.cli import terminal
 
     document = render.report_document(stored.report, title=f"report of {stored.target} in {stored.suite}")
+    files.write(outputs.json_file, stored.report.to_json())
+    files.write(outputs.markdown_file, markdown.markdown(document))
+    if not outputs.take_stdout:
+        terminal.show(document)
+
+
+def certification(certified: Certified, outputs: Outputs) -> None:
+    """Show a certification, against the last that passed, and write the files asked for."""
+    from eval_assets.analysis import markdown
+    from eval_assets.analysis.conformance import document as documents
+    from eval_assets.cli import terminal
+
+    stored = certified.stored
+    document = documents.conformance_document(
+        stored.report,
+        title=f"conformance of {stored.target} in {stored.suite}",
+        baseline=None if certified.before is None else certified.before.report,
+    )
     files.write(outputs.json_file, stored.report.to_json())
     files.write(outputs.markdown_file, markdown.markdown(document))
     if not outputs.take_stdout:

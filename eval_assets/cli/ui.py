@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ import click
 from eval_assets import pipeline
 
 _DEFINITIONS = "eval_assets.definitions"
+_PATIENCE_S = 10.0
 
 
 def serve(host: str, port: int) -> int:
@@ -29,8 +31,24 @@ def serve(host: str, port: int) -> int:
     with ExitStack() as running:
         environment |= running.enter_context(_demo_server(environment, folder))
         click.echo(f"store {home / 'eval.duckdb'}; the UI comes up on http://{host}:{port} (Ctrl-C stops it)", err=True)
-        with subprocess.Popen(command, env=environment) as dagster:  # noqa: S603  our own interpreter
-            return _wait(dagster)
+        # A group of its own, because `dagster dev` starts servers that outlive it when only it is told to stop.
+        dagster = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603  our own interpreter
+        try:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            return dagster.wait()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            _stop(dagster)
+
+
+def _stop(dagster: subprocess.Popen[bytes]) -> None:
+    """Stop Dagster and all it started, politely first."""
+    for told in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(dagster.pid, told)
+        with suppress(subprocess.TimeoutExpired):
+            dagster.wait(_PATIENCE_S)
 
 
 @contextmanager
@@ -47,15 +65,3 @@ def _demo_server(environment: dict[str, str], folder: Path) -> Iterator[dict[str
     with demo_server() as url:
         click.echo(f"no suite here, so this is the demo; its agent server listens on {url}", err=True)
         yield {demo.URL_VARIABLE: url}
-
-
-def _wait(dagster: subprocess.Popen[bytes]) -> int:
-    """Dagster gets Ctrl-C from the terminal too and stops by itself; leave it the time, unless told so twice."""
-    try:
-        return dagster.wait()
-    except KeyboardInterrupt:
-        try:
-            dagster.wait()
-        except KeyboardInterrupt:
-            dagster.kill()
-        return 0

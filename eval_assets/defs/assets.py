@@ -1,6 +1,7 @@
 """
-The nine assets of a suite. Each calls one function of the pipeline and says what came of it; the data is in the store.
+The nine assets of a suite, and a tenth where it asks for conformance.
 
+Each calls one function of the pipeline and says what came of it; the data is in the store.
 Baseline and candidates go through the same three steps, in two roles: the baseline's assets have no partitions, a
 candidate's have one per candidate.
 """
@@ -13,7 +14,7 @@ import dagster as dg
 from eval_assets import pipeline
 from eval_assets.defs import checks, keys, metadata, partitions, resources
 from eval_assets.defs.keys import Step
-from eval_assets.errors import PromotionRefused
+from eval_assets.errors import NothingMeasured, PromotionRefused
 from eval_assets.pipeline import Progress, Workspace
 from eval_assets.suite import Suite
 
@@ -34,17 +35,38 @@ class _Role(NamedTuple):
     key: Callable[[str, Step], dg.AssetKey]
     partitions_def: dg.PartitionsDefinition[str] | None
     target: Callable[[dg.AssetExecutionContext, Workspace], str]
+    certified: list[dg.AssetDep]
+    """The certification its outputs wait for; empty where the suite asks for none."""
 
 
 def build_assets(suite: Suite) -> list[dg.AssetsDefinition]:
     """The assets of a suite: key prefix and group are its name."""
     name = suite.name
-    baseline = _Role("the baseline", name, keys.baseline, None, lambda _, workspace: workspace.suite.baseline)
+    baseline = _Role(
+        "the baseline",
+        name,
+        keys.baseline,
+        None,
+        lambda _, workspace: workspace.suite.baseline,
+        _certified(suite, dg.SpecificPartitionsPartitionMapping([suite.baseline])),
+    )
     candidate = _Role(
-        "a candidate", name, keys.candidate, partitions.candidates_of(name), lambda context, _: context.partition_key
+        "a candidate",
+        name,
+        keys.candidate,
+        partitions.candidates_of(name),
+        lambda context, _: context.partition_key,
+        _certified(suite, dg.IdentityPartitionMapping()),
     )
     measured = [build(role) for role in (baseline, candidate) for build in (_outputs, _scores, _report)]
-    return [_case_set(name), *measured, _comparison(name), _promotion(name)]
+    certification = [_conformance(name)] if suite.conformance is not None else []
+    return [_case_set(name), *certification, *measured, _comparison(name), _promotion(name)]
+
+
+def _certified(suite: Suite, mapping: dg.PartitionMapping) -> list[dg.AssetDep]:
+    if suite.conformance is None:
+        return []
+    return [dg.AssetDep(keys.conformance(suite.name), partition_mapping=mapping)]
 
 
 def _case_set(suite: str) -> dg.AssetsDefinition:
@@ -62,19 +84,47 @@ def _case_set(suite: str) -> dg.AssetsDefinition:
     return case_set
 
 
+def _conformance(suite: str) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=keys.conformance(suite),
+        group_name=suite,
+        kinds={"duckdb", "python"},
+        description="Whether a target is fit to be evaluated: each conformance case asked once, before it costs more.",
+        partitions_def=partitions.targets_of(suite),
+        check_specs=[checks.certified_spec(suite)],
+        required_resource_keys={resources.key(suite)},
+    )
+    def conformance(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # as comparison
+        workspace = resources.workspace_of(context.resources, suite)
+        target = context.partition_key
+        if not pipeline.is_certifiable(workspace.suite, target):
+            return dg.MaterializeResult(check_results=[checks.nobody_to_certify(target)])
+        certified = pipeline.certify_target(workspace, target)
+        return dg.MaterializeResult(
+            metadata=metadata.of_certification(certified), check_results=[checks.certified_result(certified)]
+        )
+
+    return conformance
+
+
 def _outputs(role: _Role) -> dg.AssetsDefinition:
     @dg.asset(
         key=role.key(role.suite, "outputs"),
         group_name=role.suite,
         kinds={"duckdb", "python"},
         description=f"What {role.called} answered: every case, `runs` times. An interrupted evaluation is resumed.",
-        deps=[keys.case_set(role.suite)],
+        deps=[keys.case_set(role.suite), *role.certified],
         partitions_def=role.partitions_def,
         required_resource_keys={resources.key(role.suite)},
     )
     def outputs(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         workspace = resources.workspace_of(context.resources, role.suite)
-        evaluation = pipeline.execute_target(workspace, role.target(context, workspace), progress=_logged(context))
+        target = role.target(context, workspace)
+        try:
+            pipeline.require_certified(workspace, target)
+        except NothingMeasured as missing:
+            raise dg.Failure(description=str(missing), allow_retries=False) from missing
+        evaluation = pipeline.execute_target(workspace, target, progress=_logged(context))
         return dg.MaterializeResult(
             metadata=metadata.of_evaluation(
                 evaluation,

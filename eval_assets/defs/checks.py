@@ -13,7 +13,7 @@ import dagster as dg
 from eval_assets import pipeline
 from eval_assets.defs import keys, metadata, partitions, resources
 from eval_assets.model.verdicts import Comparison, StoredVerdict
-from eval_assets.pipeline import Workspace
+from eval_assets.pipeline import Certified, Workspace
 
 
 def gate_spec(suite: str) -> dg.AssetCheckSpec:
@@ -42,6 +42,41 @@ def gate_result(stored: StoredVerdict, comparison: Comparison) -> dg.AssetCheckR
 def sentence(stored: StoredVerdict) -> str:
     """The verdict and its reasons, as the check shows them."""
     return f"{stored.verdict.outcome}: {'; '.join(stored.verdict.reasons)}"
+
+
+def certified_spec(suite: str) -> dg.AssetCheckSpec:
+    """The blocking check on `conformance`: a target that does not conform is stopped before it is evaluated."""
+    with _partitioned_checks_are_meant():
+        return dg.AssetCheckSpec(
+            name="certified",
+            asset=keys.conformance(suite),
+            description="Every conformance case passed. One that failed or was not measured stops the evaluation.",
+            blocking=True,
+            partitions_def=partitions.targets_of(suite),
+        )
+
+
+def certified_result(certified: Certified) -> dg.AssetCheckResult:
+    """A certification as the result of its check."""
+    report = certified.report
+    failed = [f"{result.id}: {'; '.join(result.failures)}" for result in report.failing]
+    unknown = [f"{result.id}: not measured, {result.unmeasured}" for result in report.unmeasured]
+    return dg.AssetCheckResult(
+        check_name="certified",
+        passed=report.passed,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="\n".join([*failed, *unknown]) or f"all {len(report.results)} cases passed",
+        metadata=metadata.of_certification(certified),
+    )
+
+
+def nobody_to_certify(target: str) -> dg.AssetCheckResult:
+    """The check of a target whose runs happened elsewhere."""
+    return dg.AssetCheckResult(
+        check_name="certified",
+        passed=True,
+        description=f"{target} replays runs that happened elsewhere; there is no one to ask",
+    )
 
 
 def build_checks(suite: str) -> list[dg.AssetChecksDefinition]:

@@ -14,6 +14,11 @@ def case_set(suite: str) -> dg.AssetKey:
     return dg.AssetKey([suite, "case_set"])
 
 
+def conformance(suite: str) -> dg.AssetKey:
+    """The asset of a target's certification, in suites that ask for one."""
+    return dg.AssetKey([suite, "conformance"])
+
+
 def baseline(suite: str, step: Step) -> dg.AssetKey:
     """An asset of the baseline's measurement."""
     return dg.AssetKey([suite, f"baseline_{step}"])
@@ -39,10 +44,11 @@ def gate(suite: str) -> dg.AssetCheckKey:
     return dg.AssetCheckKey(comparison(suite), "gate")
 
 
-def baseline_selection(suite: str) -> dg.AssetSelection:
+def baseline_selection(suite: str, *, certifies: bool = False) -> dg.AssetSelection:
     """What measuring the baseline materializes, with the checks on it."""
     measured = (baseline(suite, step) for step in STEPS)
-    return dg.AssetSelection.assets(case_set(suite), *measured)
+    certification = [conformance(suite)] if certifies else []
+    return dg.AssetSelection.assets(case_set(suite), *certification, *measured)
 
 
 def candidate_keys(suite: str) -> list[dg.AssetKey]:

@@ -6,12 +6,17 @@ from typing import Any
 import dagster as dg
 
 from eval_assets.analysis import markdown, render
+from eval_assets.analysis.conformance.document import conformance_document
+from eval_assets.analysis.conformance.tool_calls import tool_call_f1
 from eval_assets.analysis.document import Cell, Column, Document, Table
+from eval_assets.errors import NothingMeasured
 from eval_assets.model.cases import CaseSet
+from eval_assets.model.conformance import ConformanceReport
 from eval_assets.model.reports import Report, StoredReport
 from eval_assets.model.runs import Evaluation
 from eval_assets.model.scores import CaseCount
 from eval_assets.model.verdicts import Comparison, MetricComparison, Promotion, StoredVerdict, Verdict
+from eval_assets.pipeline import Certified
 
 Metadata = dict[str, Any]
 
@@ -47,6 +52,26 @@ def of_evaluation(evaluation: Evaluation, *, errored: int, unavailable: Mapping[
         "runs_by_ending": _table(
             ("ending", "runs"), [*runs, *((f"no answer: {reason}", count) for reason, count in unavailable.items())]
         ),
+    }
+
+
+def of_certification(certified: Certified) -> Metadata:
+    """Which cases passed, what failed in a sentence each, what got worse, and how well tools were called."""
+    report = certified.report
+    before = None if certified.before is None else certified.before.report
+    document = conformance_document(report, title=f"conformance of {report.target}", baseline=before)
+    return {
+        "target": report.target,
+        "certification_id": certified.stored.certification_id,
+        "target_fingerprint": certified.stored.target_fingerprint,
+        "passed_cases": len(report.passing),
+        "failed_cases": len(report.failing),
+        "unmeasured_cases": len(report.unmeasured),
+        "failures": [f"{result.id}: {failure}" for result in report.failing for failure in result.failures],
+        "regressions": certified.regressed,
+        **({} if report.score is None else {"score": report.score}),
+        **_tool_calls(report),
+        "conformance": _markdown(document),
     }
 
 
@@ -125,6 +150,19 @@ def of_promotion(promotion: Promotion) -> Metadata:
         **facts,
         "promoted_at": dg.MetadataValue.timestamp(promotion.promoted_at),
         "promotion": _table(("fact", "value"), facts.items()),
+    }
+
+
+def _tool_calls(report: ConformanceReport) -> Metadata:
+    # What was not measured is left out; plotted as 0 it would look like a fall.
+    try:
+        score = tool_call_f1(report.results)
+    except NothingMeasured:
+        return {}
+    return {
+        "tool_call_precision": score.precision,
+        "tool_call_recall": score.recall,
+        "tool_call_f1": score.f1,
     }
 
 

@@ -14,6 +14,8 @@ import dagster as dg
 from eval_assets import pipeline
 from eval_assets.defs import keys, mirror, partitions, resources
 from eval_assets.model.verdicts import StoredVerdict
+from eval_assets.pipeline import CandidateToEvaluate, Workspace
+from eval_assets.suite import Suite
 
 GATE_SECONDS = 10
 CANDIDATES_SECONDS = 30
@@ -29,9 +31,9 @@ _RUN_REPORTS_WITHIN = timedelta(minutes=5)
 # `**_resources` below, because calling a sensor directly, as its tests do, hands it every required resource by name.
 
 
-def build_sensors(suite: str) -> list[dg.SensorDefinition]:
-    """The sensors of a suite."""
-    return [_gate(suite), _candidates(suite)]
+def build_sensors(suite: str, *, certifies: bool = False) -> list[dg.SensorDefinition]:
+    """The sensors of a suite; `certifies` where its candidates must pass its conformance cases first."""
+    return [_gate(suite), _candidates(suite, certifies)]
 
 
 class MirroredVerdicts(NamedTuple):
@@ -83,38 +85,38 @@ def _gate(suite: str) -> dg.SensorDefinition:
         return dg.SensorResult(
             skip_reason=f"mirrored: {said}" if said else "no new verdict",
             cursor=mirrored.adding(settled).write(),
-            dynamic_partitions_requests=_adding(context, suite, (verdict.candidate for verdict in foreign)),
+            dynamic_partitions_requests=_adding(
+                context, partitions.candidates_of(suite), (verdict.candidate for verdict in foreign)
+            ),
         )
 
     return gate
 
 
-def _candidates(suite: str) -> dg.SensorDefinition:
+def _candidates(suite: str, certifies: bool) -> dg.SensorDefinition:
+    certification = [keys.conformance(suite)] if certifies else []
+
     @dg.sensor(
         name=f"{suite}_candidates",
-        target=dg.AssetSelection.assets(*keys.candidate_keys(suite)),
+        target=dg.AssetSelection.assets(*certification, *keys.candidate_keys(suite)),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=CANDIDATES_SECONDS,
         description=(
             "Gives each candidate a partition and requests one run per new definition of it, once the baseline has a "
-            "report. Never promotes."
+            "report; where the suite asks for conformance, first one to certify it. Never promotes."
         ),
         required_resource_keys={resources.key(suite)},
     )
     def candidates(context: dg.SensorEvaluationContext, **_resources: object) -> dg.SensorResult:
         workspace = resources.workspace_of(context.resources, suite)
-        requests = [
-            dg.RunRequest(
-                run_key=f"{waiting.name}:{waiting.fingerprint}",
-                partition_key=waiting.name,
-                asset_selection=keys.candidate_keys(suite),
-            )
-            for waiting in pipeline.candidates_to_evaluate(workspace)
-        ]
+        requests = [_request(workspace, waiting) for waiting in pipeline.candidates_to_evaluate(workspace)]
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else "no candidate waits to be measured, or the baseline has no report yet",
-            dynamic_partitions_requests=_adding(context, suite, workspace.suite.candidates),
+            dynamic_partitions_requests=[
+                *_adding(context, partitions.candidates_of(suite), workspace.suite.candidates),
+                *(_adding(context, partitions.targets_of(suite), _measured(workspace.suite)) if certifies else []),
+            ],
         )
 
     return candidates
@@ -124,11 +126,25 @@ def _is_being_reported(instance: dg.DagsterInstance, stored: StoredVerdict) -> b
     return datetime.now(UTC) - stored.decided_at < _RUN_REPORTS_WITHIN and mirror.is_pending(instance, stored)
 
 
+def _request(workspace: Workspace, waiting: CandidateToEvaluate) -> dg.RunRequest:
+    """The run a candidate needs next. Its certification is a run of its own: it is partitioned by target."""
+    suite = workspace.suite.name
+    due = pipeline.certification_due(workspace, waiting.name)
+    return dg.RunRequest(
+        run_key=f"{waiting.name}:{waiting.fingerprint}" if due is None else f"{waiting.name}:certify:{due}",
+        partition_key=waiting.name,
+        asset_selection=keys.candidate_keys(suite) if due is None else [keys.conformance(suite)],
+    )
+
+
+def _measured(suite: Suite) -> list[str]:
+    return [suite.baseline, *suite.candidates]
+
+
 def _adding(
-    context: dg.SensorEvaluationContext, suite: str, candidates: Iterable[str]
+    context: dg.SensorEvaluationContext, partitions_def: dg.DynamicPartitionsDefinition, names: Iterable[str]
 ) -> list[dg.AddDynamicPartitionsRequest]:
     """A request for the partitions that are not there yet; none where all are."""
-    partitions_def = partitions.candidates_of(suite)
     known = partitions_def.get_partition_keys(dynamic_partitions_store=context.instance)
-    missing = [name for name in dict.fromkeys(candidates) if name not in known]
+    missing = [name for name in dict.fromkeys(names) if name not in known]
     return [partitions_def.build_add_request(missing)] if missing else []

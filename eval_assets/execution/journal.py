@@ -16,13 +16,14 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from eval_assets.errors import EvaluationHeld, JournalCorrupt, NothingMeasured
 from eval_assets.model import gojson
-from eval_assets.model.runs import Evaluation, Run, RunOutput
+from eval_assets.model.runs import Evaluation, Run, RunOutput, Usage
 
 FORMAT = "eval_assets.journal.v1"
 _SYNC_EVERY_S = 0.1
@@ -97,6 +98,14 @@ class Journal:
         self._size += len(line)
         self.finished.add((run.case_hash, run.run_index))
         self._sync_now_and_then()
+
+    def usages(self) -> Iterator[tuple[Usage, bool]]:
+        """What each kept run used, and whether it was answered at all."""
+        with self.path.open("rb") as file:
+            file.readline()
+            for line in file:
+                output = json.loads(line)["run"]["output"]
+                yield Usage.model_validate(output.get("usage") or {}), not output.get("unavailable")
 
     def close(self) -> None:
         """Make everything durable and let others have the evaluation. Safe to call twice."""

@@ -18,6 +18,7 @@ from eval_assets.metrics.judge import JudgeMetric
 from eval_assets.model.cases import Case
 from eval_assets.model.runs import Run, RunOutput
 from eval_assets.model.scores import Failed, Metric, Passed, Score, ScoreRow, ScoringTerms, Unscored
+from eval_assets.model.verdicts import UnavailableAs
 
 _SCORES = (Passed, Failed, Unscored)
 _ANSWERS = (bool, *_SCORES)
@@ -47,17 +48,23 @@ def check(metrics: Sequence[Metric]) -> None:
         raise ConfigError(f"metric names repeat: {', '.join(repeated)}; a report keys metrics by name")
 
 
-def terms(metrics: Sequence[Metric]) -> ScoringTerms:
+def terms(metrics: Sequence[Metric], *, unavailable_as: UnavailableAs = "unscored") -> ScoringTerms:
     """What scores by these metrics rest on."""
     return ScoringTerms(
         metrics=tuple(metric.name for metric in metrics),
         governance=tuple(metric.name for metric in metrics if metric.kind == "governance"),
         judges={metric.name: metric.provenance() for metric in metrics if isinstance(metric, JudgeMetric)},
+        unavailable_as=unavailable_as,
     )
 
 
 async def score_runs(
-    runs: Iterable[Run], cases: Mapping[str, Case], metrics: Sequence[Metric], *, concurrency: int = 8
+    runs: Iterable[Run],
+    cases: Mapping[str, Case],
+    metrics: Sequence[Metric],
+    *,
+    concurrency: int = 8,
+    unavailable_as: UnavailableAs = "unscored",
 ) -> list[ScoreRow]:
     """
     Score every run with every metric that is asked of its case.
@@ -67,6 +74,7 @@ async def score_runs(
         cases: Case by case hash; holds the case of every run.
         metrics: The metrics, names unique.
         concurrency: Questions in flight, >= 1, of the metrics that wait for someone; the others are asked in turn.
+        unavailable_as: `fail` puts a run that was never answered to the metrics as one that ended in an error.
 
     Returns:
         One row per run and metric, in that order. A row whose `passed` is None is unscored and says why.
@@ -76,12 +84,14 @@ async def score_runs(
     waiting: list[_Question] = []
     for run in runs:
         case = cases[run.case_hash]
+        errored = _as_errored(run) if unavailable_as == "fail" else run
         for metric in asked[run.case_hash]:
+            put = run if metric.asks_unavailable else errored
             if metric.waits:
-                waiting.append(_Question(len(rows), metric, case, run))
+                waiting.append(_Question(len(rows), metric, case, put))
                 rows.append(_row(run, metric, _NOT_YET))
             else:
-                answer = _asked(metric, case, run.output)
+                answer = _asked(metric, case, put.output)
                 score = answer if isinstance(answer, _SCORES) else await _awaited(answer)
                 rows.append(_row(run, metric, score))
     if waiting:
@@ -108,6 +118,12 @@ async def score_output(metric: Metric, case: Case, output: RunOutput, *, pool: E
         asked = functools.partial(contextvars.copy_context().run, _asked, metric, case, output)
         answer = await asyncio.get_running_loop().run_in_executor(pool, asked)
     return answer if isinstance(answer, _SCORES) else await _awaited(answer)
+
+
+def _as_errored(run: Run) -> Run:
+    if not run.output.unavailable:
+        return run
+    return run.model_copy(update={"output": run.output.model_copy(update={"unavailable": False})})
 
 
 def _asked(metric: Metric, case: Case, output: RunOutput) -> Score | Awaitable[Any]:

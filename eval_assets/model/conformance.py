@@ -139,6 +139,18 @@ class ConformanceReport(Noun):
             raise FormatError(f"{source} is not JSON: {error}") from error
 
 
+class StoredConformance(Noun):
+    """A certification as the store keeps it: of which target, as it was described then, by which cases."""
+
+    certification_id: str
+    suite: str
+    target: str
+    target_fingerprint: str
+    cases_digest: str
+    """Hash of the cases asked, expectations and tools included."""
+    report: ConformanceReport
+
+
 def _score(results: tuple[CaseConformance, ...]) -> float | None:
     measured = [result for result in results if not result.unmeasured]
     return sum(result.passed for result in measured) / len(measured) if measured else None

@@ -143,6 +143,11 @@ class Report(Noun):
         except ValidationError as error:
             raise ValueError(f"extensions.effective_counts cannot be read: {error.errors()[0]['msg']}") from error
 
+    @property
+    def unavailable_as(self) -> str:
+        """What a run that was never answered was to every metric: `unscored` or `fail`."""
+        return str(self.extensions.get("unavailable_as") or "unscored")
+
     def to_json(self) -> str:
         """The report as JSON; the same report gives the same bytes."""
         return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -178,6 +183,12 @@ class StoredReport(Noun):
     evaluation_id: str
     target_fingerprint: str
     report: Report
+
+    @property
+    def replayed_from(self) -> str | None:
+        """The cassette that answered, where one did: such a report is no new evidence."""
+        found = self.report.extensions.get("replayed_from")
+        return None if found is None else str(found)
 
 
 def sum_counts(stats: Iterable[Mapping[str, MetricStat]]) -> dict[str, tuple[int, int, int]]:

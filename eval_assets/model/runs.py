@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from eval_assets.model import gojson
 from eval_assets.model.base import Noun
 from eval_assets.model.cases import Message
+from eval_assets.model.money import Price
 
 
 class ToolCall(Noun):
@@ -129,6 +130,8 @@ class RunOutput(Noun):
     """Why the model stopped, in the provider's word."""
     response_id: str | None = None
     """The provider's id of the last reply; two runs that share it are copies."""
+    served_by: str | None = None
+    """The entry of a cassette or cache that answered, where one did; two runs that share it are copies."""
     attempts: int = Field(default=1, ge=1)
     """HTTP tries of the last request, the answered one included."""
     scores: dict[str, bool | None] = Field(default_factory=dict)
@@ -195,6 +198,10 @@ class Evaluation(Noun):
     started_at: datetime
     finished_at: datetime | None = None
     """None while runs are missing."""
+    replayed_from: str | None = None
+    """The cassette that answered, where one did: then nothing was measured anew."""
+    price: Price | None = None
+    """What the target's tokens cost when it was asked. None where nobody said."""
 
 
 class Provenance(Noun):

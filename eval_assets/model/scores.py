@@ -102,10 +102,14 @@ class ScoringTerms(NamedTuple):
     """Those of the metrics that ask whether the outcome stayed compliant."""
     judges: dict[str, dict[str, Any]]
     """By judge metric: whose verdicts they are, and by what words (`JudgeMetric.provenance`)."""
+    unavailable_as: Literal["unscored", "fail"] = "unscored"
+    """What a run that was never answered was to every metric (`GatePolicy.unavailable`)."""
 
     def for_report(self, gaps: Iterable[GovernanceGap]) -> dict[str, Any]:
-        """What a report's extensions say of governance and judges; nothing where there is neither."""
+        """What a report's extensions say of governance, judges and unanswered runs; nothing where it goes unsaid."""
         told: dict[str, Any] = {}
+        if self.unavailable_as != "unscored":
+            told["unavailable_as"] = self.unavailable_as
         if self.governance:
             told["governance"] = {"metrics": list(self.governance), "gaps": [gap._asdict() for gap in gaps]}
         if self.judges:

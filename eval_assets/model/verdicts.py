@@ -15,6 +15,7 @@ from eval_assets.model.runs import Provenance
 Direction = Literal["regression", "improvement", "flat", "inconclusive"]
 Outcome = Literal["pass", "regression", "inconclusive"]
 Test = Literal["pooled", "stratified", "sign_flip"]
+UnavailableAs = Literal["unscored", "fail"]
 TESTS: tuple[Test, ...] = ("pooled", "stratified", "sign_flip")
 """Runs taken as independent; these cases; cases like these."""
 
@@ -36,6 +37,8 @@ class GatePolicy(Noun):
     """A drop this large must be ruled out."""
     metrics: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The metrics that count; None is all of them."""
+    unavailable: UnavailableAs = "unscored"
+    """What a run that was never answered is to every metric: unscored, or scored as a run that ended in an error."""
     floors: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """Rates the candidate must reach whatever the baseline does, by `metric` or `tag:TAG/metric`."""
 

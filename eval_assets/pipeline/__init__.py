@@ -7,10 +7,19 @@ All sync, and the same for the command line and for Dagster.
     measure.py     execute → score → summarize one target
     decide.py      compare → decide → promote a candidate
     drift.py       whether the baseline moved
+    budget.py      what an evaluation may spend
+    certify.py     whether a target is fit to be evaluated
     candidates.py  which candidates wait to be measured
 """
 
 from eval_assets.pipeline.candidates import CandidateToEvaluate, candidates_to_evaluate
+from eval_assets.pipeline.certify import (
+    Certified,
+    certification_due,
+    certify_target,
+    is_certifiable,
+    require_certified,
+)
 from eval_assets.pipeline.decide import (
     Compared,
     Decided,
@@ -31,11 +40,19 @@ from eval_assets.pipeline.measure import (
     score_target,
     summarize_target,
 )
-from eval_assets.pipeline.workspace import HOME_VARIABLE, Workspace, home_for, instance_folder, open_workspace
+from eval_assets.pipeline.workspace import (
+    HOME_VARIABLE,
+    Workspace,
+    home_for,
+    instance_folder,
+    open_workspace,
+    with_cassette,
+)
 
 __all__ = [
     "HOME_VARIABLE",
     "CandidateToEvaluate",
+    "Certified",
     "Compared",
     "Decided",
     "Progress",
@@ -43,18 +60,23 @@ __all__ = [
     "Workspace",
     "baseline_drift",
     "candidates_to_evaluate",
+    "certification_due",
+    "certify_target",
     "check_target",
     "compare_candidate",
     "decide_candidate",
     "execute_target",
     "home_for",
     "instance_folder",
+    "is_certifiable",
     "latest_evaluation",
     "latest_report",
     "open_workspace",
     "promote_candidate",
     "register_cases",
+    "require_certified",
     "score_target",
     "summarize_target",
     "verdicts_after",
+    "with_cassette",
 ]

@@ -37,6 +37,10 @@ def candidates_to_evaluate(workspace: Workspace) -> list[CandidateToEvaluate]:
 def _was_measured(workspace: Workspace, candidate: CandidateToEvaluate) -> bool:
     suite = workspace.suite
     evaluation = workspace.store.latest_evaluation(
-        suite.name, candidate.name, fingerprint=candidate.fingerprint, case_set_hash=suite.case_set.hash
+        suite.name,
+        candidate.name,
+        fingerprint=candidate.fingerprint,
+        case_set_hash=suite.case_set.hash,
+        live_only=True,
     )
     return evaluation is not None

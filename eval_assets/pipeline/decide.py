@@ -94,7 +94,7 @@ def promote_candidate(workspace: Workspace, candidate: str, *, reason: str, prom
 
     Raises:
         ConfigError: The suite has no such candidate, or `reason` is empty.
-        PromotionRefused: There is no such verdict, or it does not pass.
+        PromotionRefused: There is no such verdict, it does not pass, or a report it rests on was replayed.
     """
     if not reason.strip():
         raise ConfigError("a promotion needs a reason; say why in a sentence")
@@ -103,6 +103,8 @@ def promote_candidate(workspace: Workspace, candidate: str, *, reason: str, prom
     except NothingMeasured as error:
         raise PromotionRefused(f"{candidate!r} is not promoted: {error}") from error
     verdict = _passing_verdict(workspace, candidate, baseline, measured)
+    for stored in (baseline, measured):
+        _refuse_a_replay(workspace, candidate, stored)
     promotion = Promotion(
         promotion_id=secrets.token_hex(16),
         verdict_id=verdict.verdict_id,
@@ -146,6 +148,21 @@ def _check_current(workspace: Workspace, stored: StoredReport) -> None:
         raise NothingMeasured(
             f"the latest report of {stored.target!r} is of other cases ({asked[:12]}, the suite has "
             f"{suite.case_set.hash[:12]}); {again}"
+        )
+    scored_as = stored.report.unavailable_as
+    if scored_as != suite.gate.unavailable:
+        raise NothingMeasured(
+            f"the latest report of {stored.target!r} was scored with `unavailable: {scored_as}`, the gate now says "
+            f"`{suite.gate.unavailable}`; {again}"
+        )
+
+
+def _refuse_a_replay(workspace: Workspace, candidate: str, stored: StoredReport) -> None:
+    if stored.replayed_from is not None:
+        raise PromotionRefused(
+            f"{candidate!r} is not promoted: the latest report of {stored.target!r} was replayed from "
+            f"{stored.replayed_from}, which is no new evidence; measure it: eval-assets run {workspace.suite.path} "
+            f"{stored.target}, then decide again"
         )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
-from collections.abc import AsyncIterator, Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 
 from eval_assets.errors import Problem
 from eval_assets.metrics.judge import ChatModel, JudgeMetric
+from eval_assets.model import gojson
 from eval_assets.model.cases import Case, Message
 from eval_assets.model.runs import RunOutput
 from eval_assets.model.scores import Metric
@@ -20,7 +24,7 @@ def problems(suite: Suite) -> list[Problem]:
     """Everything wrong with the suite's judges that can be found before one is asked."""
     return [
         Problem(f"target {name!r}: {problem}", suite.path)
-        for name in _names(suite.metrics)
+        for name in targets(suite)
         for problem in opening.problems(
             name, suite.targets, folder=suite.folder, case_set=suite.case_set, runs=suite.runs
         )
@@ -38,20 +42,27 @@ async def opened(suite: Suite, *, scoring_id: str) -> AsyncIterator[tuple[Metric
     run_ids = (f"{scoring_id}-{number}" for number in itertools.count())
     async with contextlib.AsyncExitStack() as stack:
         models: dict[str, ChatModel] = {}
-        for name in _names(suite.metrics):
+        for name in targets(suite):
             target = opening.open_target(name, suite.targets, folder=suite.folder, concurrency=suite.concurrency)
             models[name] = _model(await stack.enter_async_context(target), run_ids)
         yield tuple(_bound(metric, suite, models) for metric in suite.metrics)
 
 
-def _names(metrics: Sequence[Metric]) -> list[str]:
-    asked = [metric.asks_target for metric in metrics if isinstance(metric, JudgeMetric)]
+def targets(suite: Suite) -> list[str]:
+    """The targets that the suite's metrics ask, each once."""
+    asked = [metric.asks_target for metric in suite.metrics if isinstance(metric, JudgeMetric)]
     return list(dict.fromkeys(name for name in asked if name is not None))
 
 
 def _model(target: Target, run_ids: Iterator[str]) -> ChatModel:
+    """A target asked as a judge: each question a case of its own, a question that is asked again its next run."""
+    times: Counter[str] = Counter()
+
     async def ask(messages: list[Message]) -> RunOutput:
-        return await target.ask(Case(name="judge", messages=tuple(messages)), 0, next(run_ids))
+        question = hashlib.sha256(gojson.utf8(json.dumps(messages, ensure_ascii=False))).hexdigest()[:16]
+        run_index = times[question]
+        times[question] += 1
+        return await target.ask(Case(name=f"judge {question}", messages=tuple(messages)), run_index, next(run_ids))
 
     return ask
 

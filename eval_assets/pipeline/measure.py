@@ -20,10 +20,12 @@ from eval_assets.model.cases import CaseSet
 from eval_assets.model.reports import Report, StoredReport
 from eval_assets.model.runs import Evaluation, Provenance, Run
 from eval_assets.model.scores import ScoreRow, ScoringTerms
+from eval_assets.pipeline import budget as budgets
 from eval_assets.pipeline import judges
+from eval_assets.pipeline.budget import Budget
 from eval_assets.pipeline.workspace import Workspace
 from eval_assets.suite import Suite
-from eval_assets.targets import opening
+from eval_assets.targets import cassette, opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def check_target(suite: Suite, target: str) -> None:
         known = ", ".join(suite.targets)
         raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
     found = opening.problems(target, suite.targets, folder=suite.folder, case_set=suite.case_set, runs=suite.runs)
+    found += budgets.problems(suite, target)
     problems = [*(Problem(f"target {target!r}: {problem}", suite.path) for problem in found), *judges.problems(suite)]
     if problems:
         raise ConfigError(dict.fromkeys(problems))
@@ -96,15 +99,27 @@ def execute_target(
     Raises:
         ConfigError: The target cannot be asked as the suite describes it; nothing was asked.
         EvaluationHeld: Another process is executing it.
-        EvaluationIncomplete: Ctrl-C; what finished is kept.
+        EvaluationIncomplete: Ctrl-C, or the budget is spent; what finished is kept.
     """
+    with cassette.in_use(workspace.cassette):
+        return _executed(workspace, target, new=new, progress=progress or _ignore)
+
+
+def _executed(workspace: Workspace, target: str, *, new: bool, progress: Callable[[Progress], None]) -> Evaluation:
     check_target(workspace.suite, target)
+    _check_passes_a_cassette(workspace, target)
     register_cases(workspace)
     with _journal(workspace, target, new=new) as kept:
+        _begin_cassette(workspace, kept)
+        budget = budgets.budget_of(workspace, kept)
+        if budget is not None:
+            budget.check_plan(kept)
         try:
-            asyncio.run(_execute(workspace.suite, target, kept, progress or _ignore))
+            asyncio.run(_execute(workspace.suite, target, kept, budget, progress))
         except KeyboardInterrupt:
             raise _cut_short(kept) from None
+        if budget is not None and len(kept.finished) < kept.evaluation.total_runs:
+            raise budget.stopped(kept)
         evaluation = kept.evaluation.model_copy(update={"finished_at": _now()})
         workspace.store.append_evaluation(evaluation, kept.path)
         kept.discard()
@@ -123,7 +138,12 @@ def score_target(workspace: Workspace, target: str) -> Scoring:
     """
     evaluation = latest_evaluation(workspace, target)
     scoring_id = secrets.token_hex(16)
-    terms, rows = asyncio.run(_score(workspace, evaluation, scoring_id))
+    with cassette.in_use(workspace.cassette):
+        if workspace.cassette is not None:
+            workspace.cassette.begin(
+                suite=evaluation.suite, target=evaluation.target, evaluation_id=evaluation.evaluation_id
+            )
+        terms, rows = asyncio.run(_score(workspace, evaluation, scoring_id))
     workspace.store.append_scores(
         evaluation.evaluation_id,
         scoring_id,
@@ -132,6 +152,7 @@ def score_target(workspace: Workspace, target: str) -> Scoring:
         scored_at=_now(),
         governance=terms.governance,
         judges=terms.judges,
+        unavailable_as=terms.unavailable_as,
     )
     unscored = sum(row.passed is None for row in rows)
     return Scoring(evaluation.evaluation_id, scoring_id, scored=len(rows) - unscored, unscored=unscored)
@@ -203,7 +224,8 @@ def _cases_of(workspace: Workspace, evaluation: Evaluation) -> CaseSet:
 
 def _journal(workspace: Workspace, target: str, *, new: bool) -> Journal:
     """The journal to write: that of an interrupted evaluation of the very same thing, else a new one."""
-    fresh = _evaluation(workspace.suite, target)
+    replayed_from = workspace.cassette.replayed_from if workspace.cassette else None
+    fresh = _evaluation(workspace.suite, target, replayed_from=replayed_from)
     for path, evaluation in journal.interrupted(workspace.journals, suite=workspace.suite.name, target=target):
         if workspace.store.has_evaluation(evaluation.evaluation_id):
             Journal.resume(path).discard()  # killed between the store's commit and the journal's end
@@ -215,14 +237,39 @@ def _journal(workspace: Workspace, target: str, *, new: bool) -> Journal:
 
 
 def _asks_the_same(one: Evaluation, other: Evaluation) -> bool:
-    return (one.case_set_hash, one.target_fingerprint, one.runs_per_case) == (
-        other.case_set_hash,
-        other.target_fingerprint,
-        other.runs_per_case,
+    return all(
+        getattr(one, field) == getattr(other, field)
+        for field in ("case_set_hash", "target_fingerprint", "runs_per_case", "replayed_from")
     )
 
 
-def _evaluation(suite: Suite, target: str) -> Evaluation:
+def _check_passes_a_cassette(workspace: Workspace, target: str) -> None:
+    """Refuse a cassette that nothing would pass, because its file would come to hold nothing and be relied on."""
+    suite = workspace.suite
+    asked = [target, *judges.targets(suite)]
+    if workspace.cassette is not None and not any(opening.is_asked_over_http(name, suite.targets) for name in asked):
+        raise ConfigError(
+            Problem(f"target {target!r} is not asked over HTTP, so no cassette can record or replay it", suite.path)
+        )
+
+
+def _begin_cassette(workspace: Workspace, kept: Journal) -> None:
+    if workspace.cassette is None:
+        return
+    evaluation = kept.evaluation
+    held = workspace.cassette.begin(
+        suite=evaluation.suite, target=evaluation.target, evaluation_id=evaluation.evaluation_id
+    )
+    is_recorded = opening.is_asked_over_http(evaluation.target, workspace.suite.targets)
+    missing = len(kept.finished - held)
+    if is_recorded and missing and evaluation.replayed_from is None:
+        raise ConfigError(
+            f"{missing} runs of the interrupted evaluation in {kept.path} finished without being recorded in "
+            f"{workspace.cassette.path}; begin again with --new, or resume without --record"
+        )
+
+
+def _evaluation(suite: Suite, target: str, *, replayed_from: str | None) -> Evaluation:
     fingerprint = opening.fingerprint(target, suite.targets, folder=suite.folder)
     model_id, temperature, seed = opening.provenance_of(target, suite.targets)
     nonce = secrets.token_hex(8)
@@ -240,18 +287,26 @@ def _evaluation(suite: Suite, target: str) -> Evaluation:
         temperature=temperature,
         seed=seed,
         started_at=_now(),
+        replayed_from=replayed_from,
+        price=opening.price_of(target, suite.targets),
     )
 
 
-async def _execute(suite: Suite, target: str, kept: Journal, progress: Callable[[Progress], None]) -> None:
+async def _execute(
+    suite: Suite, target: str, kept: Journal, budget: Budget | None, progress: Callable[[Progress], None]
+) -> None:
     tally = _Tally(expected=kept.evaluation.total_runs, finished=len(kept.finished), progress=progress)
     tally.tell()
 
     def on_run(run: Run) -> None:
         kept.append(run)
         tally.add(run)
+        if budget is not None:
+            budget.finished(run)
 
     planned = _planned(suite.case_set, kept)
+    if budget is not None:
+        planned = budget.affordable(planned)
     async with opening.open_target(target, suite.targets, folder=suite.folder, concurrency=suite.concurrency) as opened:
         await executor.execute(
             planned,
@@ -295,11 +350,14 @@ class _Tally:
 async def _score(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> _Scored:
     by_hash = {case.hash: case for case in _cases_of(workspace, evaluation).cases}
     rows: list[ScoreRow] = []
+    unavailable_as = workspace.suite.gate.unavailable
     with executor.callbacks_may_interrupt():
         async with judges.opened(workspace.suite, scoring_id=scoring_id) as metrics:
             for runs in workspace.store.runs(evaluation.evaluation_id):
-                rows += await scoring.score_runs(runs, by_hash, metrics, concurrency=workspace.suite.concurrency)
-    return _Scored(scoring.terms(metrics), rows)
+                rows += await scoring.score_runs(
+                    runs, by_hash, metrics, concurrency=workspace.suite.concurrency, unavailable_as=unavailable_as
+                )
+    return _Scored(scoring.terms(metrics, unavailable_as=unavailable_as), rows)
 
 
 def _cut_short(kept: Journal) -> EvaluationIncomplete:
@@ -311,6 +369,7 @@ def _cut_short(kept: Journal) -> EvaluationIncomplete:
 def _report(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> Report:
     store = workspace.store
     terms = store.scoring_terms(scoring_id)
+    cost = store.cost(evaluation.evaluation_id)
     gaps = store.governance_gaps(scoring_id, terms.governance) if terms.governance else []
     return summarize.summarize(
         _cases_of(workspace, evaluation),
@@ -323,9 +382,11 @@ def _report(workspace: Workspace, evaluation: Evaluation, scoring_id: str) -> Re
             "target": evaluation.target,
             "evaluation_id": evaluation.evaluation_id,
             "target_fingerprint": evaluation.target_fingerprint,
+            "replayed_from": evaluation.replayed_from,
             "errored_runs": store.error_count(evaluation.evaluation_id),
             "unavailable": store.unavailable_reasons(evaluation.evaluation_id),
             "usage": store.usage_totals(evaluation.evaluation_id),
+            **({} if cost is None else {"cost_usd": cost.model_dump()}),
             **terms.for_report(gaps),
         },
     )

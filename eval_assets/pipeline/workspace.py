@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from eval_assets.errors import ConfigError
 from eval_assets.store.store import Store
 from eval_assets.suite import Suite, load_suite
+from eval_assets.targets import cassette
+from eval_assets.targets.cassette import Cassette
 
 HOME_VARIABLE = "EVAL_ASSETS_HOME"
 
@@ -23,6 +26,8 @@ class Workspace:
 
     suite: Suite
     home: Path
+    cassette: Cassette | None = None
+    """What records or replays whatever is asked over HTTP."""
 
     @cached_property
     def store(self) -> Store:
@@ -44,6 +49,20 @@ def open_workspace(suite_path: Path, *, home: Path | None = None) -> Workspace:
     """
     suite = load_suite(suite_path)
     return Workspace(suite=suite, home=home or home_for(suite.folder))
+
+
+def with_cassette(workspace: Workspace, *, record: Path | None = None, replay: Path | None = None) -> Workspace:
+    """
+    The workspace with a cassette in it, to record to or to replay from; as it is where neither is named.
+
+    Raises:
+        ConfigError: Both are named, or the file cannot be used.
+    """
+    if record is not None and replay is not None:
+        raise ConfigError("found both --record and --replay; a replay holds nothing new to record, so name one")
+    if record is not None:
+        return replace(workspace, cassette=cassette.recorder(record))
+    return workspace if replay is None else replace(workspace, cassette=cassette.player(replay))
 
 
 def home_for(folder: Path, *, environment: Mapping[str, str] = os.environ) -> Path:

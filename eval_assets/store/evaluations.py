@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval_assets.errors import EvaluationIncomplete, JournalCorrupt, NothingMeasured
+from eval_assets.model.money import Cost, Price
 from eval_assets.model.reports import LatencySummary
 from eval_assets.model.runs import Evaluation, Run
 from eval_assets.store import loading, queries
@@ -57,7 +58,10 @@ def append(connection: Connection, evaluation: Evaluation, journal: Path, lines:
         )
     if counted["lines"] > counted["finished"]:
         queries.run(connection, "drop_repeated_runs", evaluation_id=evaluation.evaluation_id)
-    columns = evaluation.model_dump() | {"target_spec": queries.to_json(evaluation.target_spec)}
+    columns = evaluation.model_dump() | {
+        "target_spec": queries.to_json(evaluation.target_spec),
+        "price": None if evaluation.price is None else queries.to_json(evaluation.price.model_dump()),
+    }
     queries.run(connection, "append_evaluation", **columns)
 
 
@@ -106,11 +110,25 @@ def read(connection: Connection, evaluation_id: str) -> Evaluation:
 
 
 def latest(
-    connection: Connection, suite: str, target: str, *, fingerprint: str | None, case_set_hash: str | None
+    connection: Connection,
+    suite: str,
+    target: str,
+    *,
+    fingerprint: str | None,
+    case_set_hash: str | None,
+    live_only: bool,
 ) -> Evaluation | None:
     """The evaluation of a target that finished last."""
-    parameters = {"suite": suite, "target": target, "fingerprint": fingerprint, "case_set_hash": case_set_hash}
-    return _evaluation(queries.first(connection, "latest_evaluation", **parameters))
+    row = queries.first(
+        connection,
+        "latest_evaluation",
+        suite=suite,
+        target=target,
+        fingerprint=fingerprint,
+        case_set_hash=case_set_hash,
+        live_only=live_only,
+    )
+    return _evaluation(row)
 
 
 def runs_page(connection: Connection, evaluation: Evaluation, *, after: int, batch: int) -> list[Run]:
@@ -151,10 +169,23 @@ def usage_totals(connection: Connection, evaluation_id: str) -> dict[str, int | 
     return queries.first(connection, "usage_totals", evaluation_id=evaluation_id) or {}
 
 
+def cost(connection: Connection, evaluation_id: str) -> Cost | None:
+    """What an evaluation cost, as far as it is known; None where nobody said the price."""
+    if read(connection, evaluation_id).price is None:
+        return None
+    return Cost.model_validate(queries.first(connection, "evaluation_cost", evaluation_id=evaluation_id))
+
+
+def largest_run_cost(connection: Connection, suite: str, target: str, price: Price) -> float | None:
+    """What the dearest run of a target's last evaluation costs at a price; None where nothing is known."""
+    row = queries.first(connection, "largest_run_cost", suite=suite, target=target, **price.model_dump())
+    return None if row is None or row["largest"] is None else float(row["largest"])
+
+
 def _evaluation(row: queries.Row | None) -> Evaluation | None:
     if row is None:
         return None
-    return Evaluation.model_validate(row | {"target_spec": queries.from_json(row["target_spec"])})
+    return Evaluation.model_validate(row | {name: queries.from_json(row[name]) for name in ("target_spec", "price")})
 
 
 def _run(row: queries.Row) -> Run:

@@ -37,6 +37,7 @@ def append(
         metrics=list(terms.metrics),
         governance=list(terms.governance),
         judges=queries.to_json(terms.judges),
+        unavailable_as=terms.unavailable_as,
         score_count=score_count,
         scored_at=scored_at,
         **key,
@@ -59,7 +60,9 @@ def terms(connection: Connection, scoring_id: str) -> ScoringTerms:
     row = queries.first(connection, "scoring_terms", scoring_id=scoring_id)
     if row is None:
         raise NothingMeasured(f"the store holds no scoring {scoring_id}; score the evaluation first")
-    return ScoringTerms(tuple(row["metrics"]), tuple(row["governance"]), queries.from_json(row["judges"]))
+    return ScoringTerms(
+        tuple(row["metrics"]), tuple(row["governance"]), queries.from_json(row["judges"]), row["unavailable_as"]
+    )
 
 
 def case_counts(connection: Connection, scoring_id: str) -> list[CaseCount]:

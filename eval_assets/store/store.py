@@ -14,11 +14,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eval_assets.errors import NothingMeasured
 from eval_assets.model.cases import CaseSet
+from eval_assets.model.conformance import StoredConformance
+from eval_assets.model.money import Cost, Price
 from eval_assets.model.reports import LatencySummary, StoredReport
 from eval_assets.model.runs import Evaluation, Run
 from eval_assets.model.scores import CaseCount, GovernanceGap, ScoreRow, ScoringTerms
-from eval_assets.model.verdicts import Comparison, GatePolicy, Promotion, StoredVerdict
-from eval_assets.store import case_sets, connection, evaluations, loading, reports, scores, selecting, verdicts
+from eval_assets.model.verdicts import Comparison, GatePolicy, Promotion, StoredVerdict, UnavailableAs
+from eval_assets.store import (
+    case_sets,
+    conformance,
+    connection,
+    evaluations,
+    loading,
+    reports,
+    scores,
+    selecting,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -91,11 +103,22 @@ class Store:
         return self._find(lambda door: evaluations.find(door, evaluation_id), None) is not None
 
     def latest_evaluation(
-        self, suite: str, target: str, *, fingerprint: str | None = None, case_set_hash: str | None = None
+        self,
+        suite: str,
+        target: str,
+        *,
+        fingerprint: str | None = None,
+        case_set_hash: str | None = None,
+        live_only: bool = False,
     ) -> Evaluation | None:
-        """The evaluation of a target that finished last; of exactly this fingerprint and case set, where given."""
+        """
+        The evaluation of a target that finished last; of exactly this fingerprint and case set, where given.
+
+        `live_only` passes over those that a cassette answered.
+        """
+        exactly = {"fingerprint": fingerprint, "case_set_hash": case_set_hash}
         return self._find(
-            lambda door: evaluations.latest(door, suite, target, fingerprint=fingerprint, case_set_hash=case_set_hash),
+            lambda door: evaluations.latest(door, suite, target, **exactly, live_only=live_only),
             None,
         )
 
@@ -119,13 +142,15 @@ class Store:
         *,
         governance: Sequence[str] = (),
         judges: Mapping[str, dict[str, Any]] | None = None,
+        unavailable_as: UnavailableAs = "unscored",
     ) -> None:
         """
         Keep one scoring of an evaluation. `rows` are taken before the file is opened: they may come from `runs`.
 
-        `governance` are those of the metrics that ask about the outcome; `judges` say by metric who judged.
+        `governance` are those of the metrics that ask about the outcome; `judges` say by metric who judged;
+        `unavailable_as` is what a run that was never answered was to them.
         """
-        terms = ScoringTerms(tuple(metrics), tuple(governance), dict(judges or {}))
+        terms = ScoringTerms(tuple(metrics), tuple(governance), dict(judges or {}), unavailable_as)
         with loading.written(self.path.parent, rows) as (lines, score_count):
             self._write(
                 lambda door: scores.append(
@@ -164,6 +189,14 @@ class Store:
         """`input_tokens` and `output_tokens` (None where any run's are unknown) and `runs_without_usage`."""
         return self._read(lambda door: evaluations.usage_totals(door, evaluation_id))
 
+    def cost(self, evaluation_id: str) -> Cost | None:
+        """What an evaluation cost in US dollars, as far as its runs said what they used; None without a price."""
+        return self._read(lambda door: evaluations.cost(door, evaluation_id))
+
+    def largest_run_cost(self, suite: str, target: str, price: Price) -> float | None:
+        """What the dearest run of a target's last evaluation costs at this price; None where nothing is known."""
+        return self._find(lambda door: evaluations.largest_run_cost(door, suite, target, price), None)
+
     def append_report(self, stored: StoredReport, *, scoring_id: str, created_at: datetime) -> None:
         self._write(lambda door: reports.append(door, stored, scoring_id=scoring_id, created_at=created_at))
 
@@ -176,6 +209,13 @@ class Store:
     def report_before(self, report_id: str) -> StoredReport | None:
         """The latest report of an earlier evaluation of the same target, described the same way."""
         return self._find(lambda door: reports.before(door, report_id), None)
+
+    def append_conformance(self, stored: StoredConformance) -> None:
+        self._write(lambda door: conformance.append(door, stored))
+
+    def latest_conformance(self, suite: str, target: str, *, passed_only: bool = False) -> StoredConformance | None:
+        """The last certification of a target; the last that passed, where only those are asked for."""
+        return self._find(lambda door: conformance.latest(door, suite, target, passed_only=passed_only), None)
 
     def append_comparison(
         self,

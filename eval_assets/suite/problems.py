@@ -38,9 +38,16 @@ def _sentence(detail: Any, place: Place, model: type[BaseModel]) -> str:
     message = _lower(str(detail["msg"]).removeprefix("Value error, "))
     if not name:
         return message
-    # A header's value may be a key: it is never said back.
-    found = "" if "headers" in place or "found" in message else f", found {_short(detail['input'])}"
+    is_said = "found" not in message and not _may_hold_a_key(detail["input"], place)
+    found = f", found {_short(detail['input'])}" if is_said else ""
     return f"`{name}`: {message}{found}"
+
+
+def _may_hold_a_key(value: Any, place: Place) -> bool:
+    """A header's value, a query, a URL with either, or all of a target at once: never said back."""
+    if isinstance(value, dict) or not {"headers", "query"}.isdisjoint(place):
+        return True
+    return isinstance(value, str) and ("?" in value or "@" in value) and "//" in value
 
 
 def _lower(message: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, ValidationError, field_validator
@@ -16,6 +16,7 @@ from eval_assets.errors import ConfigError, Problem
 from eval_assets.metrics import scoring
 from eval_assets.model.base import Noun
 from eval_assets.model.cases import CaseSet
+from eval_assets.model.money import Usd
 from eval_assets.model.scores import Metric
 from eval_assets.model.verdicts import GatePolicy, floor_parts
 from eval_assets.suite import case_files, document, metric_list, problems, variables
@@ -65,6 +66,8 @@ class SuiteFile(Noun):
     candidates: list[str] = Field(default_factory=list)
     metrics: list[Any] = Field(min_length=1)
     gate: GatePolicy = GatePolicy()
+    budget_usd: Usd | None = None
+    conformance: str | None = None
     refresh: Refresh | None = None
 
     @field_validator("name")
@@ -93,6 +96,10 @@ class Suite:
     metrics: tuple[Metric, ...]
     gate: GatePolicy
     refresh: Refresh | None
+    budget_usd: float | None = None
+    """US dollars that one evaluation may spend."""
+    conformance: CaseSet | Literal["canonical"] | None = None
+    """What a target must pass before it is evaluated; `canonical` are the cases any model can be asked."""
 
     @property
     def folder(self) -> Path:
@@ -129,6 +136,7 @@ class _Reader:
         targets = self._targets()
         arrived = self._arrived_candidates()
         metrics = self._metrics(case_set, {**targets, **arrived})
+        conformance = self._conformance(file)
         if file is not None:
             self._check_roles(file, targets.keys() | arrived.keys())
             self._check_gate(file, metrics, case_set)
@@ -146,6 +154,8 @@ class _Reader:
             metrics=tuple(metrics),
             gate=file.gate,
             refresh=file.refresh,
+            budget_usd=file.budget_usd,
+            conformance=conformance,
         )
 
     def _file(self) -> SuiteFile | None:
@@ -171,6 +181,16 @@ class _Reader:
             if isinstance(cases, str):
                 name, _ = self._expanded(self.written, cases, ("cases",))
                 return case_files.read_cases(self.written.file.parent / name)
+        except ConfigError as error:
+            self.problems.extend(error.problems)
+        return None
+
+    def _conformance(self, file: SuiteFile | None) -> CaseSet | Literal["canonical"] | None:
+        written = None if file is None else file.conformance
+        if written is None or written == "canonical":
+            return "canonical" if written else None
+        try:
+            return case_files.read_cases(self.written.file.parent / written)
         except ConfigError as error:
             self.problems.extend(error.problems)
         return None

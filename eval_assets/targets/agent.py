@@ -9,16 +9,16 @@ from pathlib import Path
 
 from eval_assets.model.cases import Case, Message
 from eval_assets.model.runs import RunOutput, Usage
-from eval_assets.targets import functions, prompts, tools
-from eval_assets.targets.openai_chat import ChatReply, OpenAIChatTarget, open_openai_chat
-from eval_assets.targets.specs import Agent, OpenAIChat
+from eval_assets.targets import functions, prompts, tools, wire
+from eval_assets.targets.chat import ChatModel, ChatReply, open_chat
+from eval_assets.targets.specs import Agent, ModelSpec
 from eval_assets.targets.target import OwnError, Unavailable, final_text
 
 
 class AgentTarget:
     """A model and its tools. Made by `open_agent`."""
 
-    def __init__(self, model: OpenAIChatTarget, toolbox: tools.Toolbox, *, system: str | None, max_turns: int) -> None:
+    def __init__(self, model: ChatModel, toolbox: tools.Toolbox, *, system: str | None, max_turns: int) -> None:
         self._model = model
         self._toolbox = toolbox
         self._system = system
@@ -47,9 +47,11 @@ class AgentTarget:
             reply = await self._model.chat(messages, tools=[*self._toolbox.offered, *case.tools], run_id=run_id)
             replies.append(reply)
             messages.append(reply.message)
-            for call in reply.message.get("tool_calls", ()):
-                content = await session.call(call["function"]["name"], call["function"]["arguments"])
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+            if reply.error is not None:
+                raise OwnError(reply.error, attempts=reply.attempts)
+            for identity, name, arguments in wire.called(reply.message):
+                content = await session.call(name, wire.written(arguments))
+                messages.append({"role": "tool", "tool_call_id": identity, "content": content})
             if messages[-1] is reply.message:
                 return
 
@@ -60,7 +62,7 @@ class AgentTarget:
 
 
 @contextlib.asynccontextmanager
-async def open_agent(spec: Agent, model: OpenAIChat, *, folder: Path, concurrency: int) -> AsyncIterator[AgentTarget]:
+async def open_agent(spec: Agent, model: ModelSpec, *, folder: Path, concurrency: int) -> AsyncIterator[AgentTarget]:
     """
     Open the agent and its model for one evaluation.
 
@@ -69,7 +71,7 @@ async def open_agent(spec: Agent, model: OpenAIChat, *, folder: Path, concurrenc
     """
     with functions.open_pool(concurrency) as pool:
         toolbox = tools.open_toolbox(spec.tools, folder=folder, pool=pool)
-        async with open_openai_chat(model, folder=folder, concurrency=concurrency) as chat:
+        async with open_chat(model, folder=folder, concurrency=concurrency) as chat:
             system = chat.system if spec.system is None else prompts.read(spec.system, folder=folder)
             yield AgentTarget(chat, toolbox, system=system, max_turns=spec.max_turns)
 

@@ -15,8 +15,22 @@ from typing import Any
 
 from eval_assets.errors import ConfigError
 from eval_assets.model.cases import CaseSet
-from eval_assets.targets import credentials, functions, prompts, python, recorded, tools
-from eval_assets.targets.specs import Agent, OpenAIChat, Python, Recorded, TargetSpec
+from eval_assets.model.money import Price
+from eval_assets.targets import cassette, credentials, functions, otel, prompts, python, recorded, tools
+from eval_assets.targets.cassette import CassetteTarget
+from eval_assets.targets.edge import Guarded
+from eval_assets.targets.redaction import BLACKED_OUT
+from eval_assets.targets.specs import (
+    ASKING_KEYS,
+    Agent,
+    EndpointSpec,
+    Http,
+    ModelSpec,
+    Otel,
+    Python,
+    Recorded,
+    TargetSpec,
+)
 from eval_assets.targets.target import Target
 
 Specs = Mapping[str, TargetSpec]
@@ -36,16 +50,26 @@ async def open_target(name: str, specs: Specs, *, folder: Path, concurrency: int
     Raises:
         ConfigError: Something it needs is missing; `problems` says so beforehand.
     """
+    # Of every target's secrets, because an agent's are those of its model, and a tool may say another's.
+    redactor = credentials.redactor(specs.values())
     async with _opened(name, specs, folder, concurrency) as target:
-        yield target
+        passed, guarded = cassette.current(), Guarded(target, redactor)
+        if passed is None or not is_asked_over_http(name, specs):
+            yield guarded
+        else:
+            yield CassetteTarget(passed, name, guarded, redactor=redactor)
 
 
 def _opened(name: str, specs: Specs, folder: Path, concurrency: int) -> contextlib.AbstractAsyncContextManager[Target]:
     match spec := _spec(name, specs):
-        case OpenAIChat():
-            from eval_assets.targets import openai_chat
+        case ModelSpec():
+            from eval_assets.targets import chat
 
-            return openai_chat.open_openai_chat(spec, folder=folder, concurrency=concurrency)
+            return chat.open_chat(spec, folder=folder, concurrency=concurrency)
+        case Http():
+            from eval_assets.targets import http_agent
+
+            return http_agent.open_http_agent(spec, concurrency=concurrency)
         case Agent():
             from eval_assets.targets import agent
 
@@ -54,6 +78,8 @@ def _opened(name: str, specs: Specs, folder: Path, concurrency: int) -> contextl
             return python.open_python(spec, folder=folder, concurrency=concurrency)
         case Recorded():
             return recorded.open_recorded(spec, folder=folder)
+        case Otel():
+            return otel.open_otel(spec, folder=folder)
 
 
 def problems(name: str, specs: Specs, *, folder: Path, case_set: CaseSet, runs: int) -> list[str]:
@@ -68,7 +94,9 @@ def problems(name: str, specs: Specs, *, folder: Path, case_set: CaseSet, runs: 
         runs: Runs per case.
     """
     match spec := _spec(name, specs):
-        case OpenAIChat():
+        case Http():
+            return credentials.problems(spec)
+        case ModelSpec():
             return [*credentials.problems(spec), *prompts.problems(spec.system, folder=folder)]
         case Agent():
             return [
@@ -80,6 +108,13 @@ def problems(name: str, specs: Specs, *, folder: Path, case_set: CaseSet, runs: 
             return python.problems(spec, folder=folder)
         case Recorded():
             return recorded.problems(spec, folder=folder, case_set=case_set, runs=runs)
+        case Otel():
+            return otel.problems(spec, folder=folder, case_set=case_set, runs=runs)
+
+
+def is_asked_over_http(name: str, specs: Specs) -> bool:
+    """Whether a target is asked through the one HTTP client, and so can be recorded and replayed."""
+    return isinstance(_spec(name, specs), (EndpointSpec, Agent))
 
 
 def fingerprint(name: str, specs: Specs, *, folder: Path) -> str:
@@ -94,12 +129,14 @@ def fingerprint(name: str, specs: Specs, *, folder: Path) -> str:
 
 
 def describe(name: str, specs: Specs) -> dict[str, Any]:
-    """A target as JSON, fit to be stored and shown: header values are blacked out, and the key was never in it."""
+    """A target as JSON, fit to be stored and shown: values of headers and query are blacked out."""
     spec = _spec(name, specs)
     described = spec.model_dump(mode="json")
-    if isinstance(spec, OpenAIChat):
-        described["headers"] = dict.fromkeys(spec.headers, "***")
-    return described
+    if isinstance(spec, EndpointSpec):
+        for secret in ("headers", "query"):
+            described[secret] = dict.fromkeys(described[secret], BLACKED_OUT)
+    described = credentials.redactor(specs.values()).value(described)
+    return dict(described)
 
 
 def provenance_of(name: str, specs: Specs) -> tuple[str, float | None, int | None]:
@@ -115,7 +152,21 @@ def provenance_of(name: str, specs: Specs) -> tuple[str, float | None, int | Non
     return _stated(spec)
 
 
-def _stated(spec: OpenAIChat | Python | Recorded) -> tuple[str, float | None, int | None]:
+def price_of(name: str, specs: Specs) -> Price | None:
+    """What a target's tokens cost: an agent's as its model's, unless it says otherwise. None where nobody said."""
+    spec = _spec(name, specs)
+    if spec.price is None and isinstance(spec, Agent):
+        model = specs.get(spec.model)
+        return None if model is None else model.price
+    return spec.price
+
+
+def is_live(name: str, specs: Specs) -> bool:
+    """Whether someone is asked, who may answer anew and charge for it; runs that happened elsewhere are only read."""
+    return not isinstance(_spec(name, specs), (Recorded, Otel))
+
+
+def _stated(spec: ModelSpec | Http | Python | Recorded | Otel) -> tuple[str, float | None, int | None]:
     return spec.model, spec.temperature, spec.seed
 
 
@@ -125,14 +176,14 @@ def _spec(name: str, specs: Specs) -> TargetSpec:
     return specs[name]
 
 
-def _model(name: str, spec: Agent, specs: Specs) -> OpenAIChat:
+def _model(name: str, spec: Agent, specs: Specs) -> ModelSpec:
     model = specs.get(spec.model)
-    if isinstance(model, OpenAIChat):
+    if isinstance(model, ModelSpec):
         return model
-    chat = [other for other, candidate in specs.items() if isinstance(candidate, OpenAIChat)]
+    chat = [other for other, candidate in specs.items() if isinstance(candidate, ModelSpec)]
     found = "which is no target" if model is None else f"whose kind is {model.kind}"
     raise ConfigError(
-        f"the agent {name} names the model {spec.model!r}, {found}; wanted a target of kind openai_chat, such as: "
+        f"the agent {name} names the model {spec.model!r}, {found}; wanted a hosted model, such as: "
         f"{', '.join(chat) or 'none is defined yet'}"
     )
 
@@ -148,20 +199,23 @@ def _model_problems(name: str, spec: Agent, specs: Specs, folder: Path) -> list[
 
 def _facts(name: str, specs: Specs, folder: Path) -> dict[str, Any]:
     match spec := _spec(name, specs):
-        case OpenAIChat():
-            described = spec.model_dump(mode="json", exclude={"headers", "api_key_env", "timeout_s", "max_attempts"})
-            return {**described, "headers": sorted(spec.headers), "system": _system(spec.system, folder)}
+        case EndpointSpec():
+            # Streamed or not, a model says the same.
+            described = spec.model_dump(mode="json", exclude={"headers", "query", "stream", *ASKING_KEYS})
+            said = {"headers": sorted(spec.headers), "query": credentials.open_query(spec)}
+            system = {"system": _system(spec.system, folder)} if isinstance(spec, ModelSpec) else {}
+            return {**described, **said, **system}
         case Agent():
             model = specs.get(spec.model)
             return {
                 **spec.model_dump(mode="json"),
                 "system": _system(spec.system, folder),
-                "model": _facts(spec.model, specs, folder) if isinstance(model, OpenAIChat) else None,
+                "model": _facts(spec.model, specs, folder) if isinstance(model, ModelSpec) else None,
                 "sources": tools.sources(spec.tools, folder=folder),
             }
         case Python():
             return {**spec.model_dump(mode="json"), "source": functions.source(spec.function, folder=folder)}
-        case Recorded():
+        case Recorded() | Otel():
             return {**spec.model_dump(mode="json"), "sha256": _sha256(folder / spec.path)}
 
 

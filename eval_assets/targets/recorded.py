@@ -192,6 +192,7 @@ def _output(recorded: dict[str, Any]) -> RunOutput:
         trace_error=_typed(recorded, "trace_error", str, "text or null") or trace_error,
         finish_reason=_typed(recorded, "finish_reason", str, "text or null"),
         response_id=_typed(recorded, "response_id", str, "text or null"),
+        served_by=_typed(recorded, "served_by", str, "text or null"),
         scores=_scores(recorded),
     )
 

@@ -6,17 +6,18 @@ Whether a named file, variable or function exists is asked in `opening`; nothing
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from eval_assets.model.base import Noun
+from eval_assets.model.money import Price
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_OWN_KEYS = frozenset({"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"})
 
 
 def _no_boolean(value: Any) -> Any:
@@ -32,10 +33,22 @@ def _function_path(path: str) -> str:
     return path
 
 
+def _http_url(url: str) -> str:
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or " " in url.strip():
+        raise ValueError("wanted a URL such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("wanted a URL without user, password or #; put a key into api_key_env or headers")
+    _ = parts.port
+    return url.strip()
+
+
 Temperature = Annotated[float, BeforeValidator(_no_boolean), Field(ge=0)]
 Count = Annotated[int, BeforeValidator(_no_boolean), Field(ge=1)]
 Integer = Annotated[int, BeforeValidator(_no_boolean)]
 Seconds = Annotated[float, BeforeValidator(_no_boolean), Field(gt=0)]
+PerMinute = Annotated[float, BeforeValidator(_no_boolean), Field(gt=0)]
+Megabytes = Annotated[float, BeforeValidator(_no_boolean), Field(gt=0)]
 
 
 class _Spec(Noun):
@@ -43,41 +56,50 @@ class _Spec(Noun):
     model_config = ConfigDict(hide_input_in_errors=True)
 
 
-class OpenAIChat(_Spec):
-    """A model behind `{base_url}/chat/completions`, as OpenAI, vLLM, Ollama, llama.cpp and many others serve it."""
+class _TargetSpec(_Spec):
+    price: Price | None = Field(default=None, exclude=True)
+    """What its tokens cost. Kept apart from the description: a new price makes no other target."""
 
-    kind: Literal["openai_chat"] = "openai_chat"
-    base_url: str
-    """Ends in `/v1` with nearly every server."""
-    model: str = Field(min_length=1)
+
+class EndpointSpec(_TargetSpec):
+    """What every target has in common that is asked over HTTP."""
+
     api_key_env: str | None = Field(default=None, min_length=1)
     """The environment variable that holds the key; the key itself never stands in a suite."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Sent with every request. The values are treated as secrets."""
-    system: str | None = None
-    """A system prompt, or a file when it names one."""
-    temperature: Temperature | None = None
-    seed: Integer | None = None
-    max_tokens: Count | None = None
-    tools: tuple[dict[str, Any], ...] = ()
-    """JSON-schema function tools offered with every case, beside the case's own."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Further keys of the request body, as the provider names them."""
     timeout_s: Seconds = 120.0
     """Seconds one attempt may take, from connecting to the last byte."""
     max_attempts: Count = 3
     """HTTP tries of one request, the first included."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Added to every URL, as is what stands after `?` in the URL itself. The values are treated as secrets."""
+    max_wait_s: Seconds = 60.0
+    """Ceiling of one wait; a run whose server tells a longer one is unavailable at once."""
+    max_run_wait_s: Seconds = 300.0
+    """Ceiling of all that one run waits before further attempts."""
+    requests_per_minute: PerMinute | None = None
+    """Evenly spaced. Two targets on one key share the lower."""
+    tokens_per_minute: PerMinute | None = None
+    """In and out together, by the provider's count where it counts."""
+    max_body_mb: Megabytes = 32.0
+    """A larger reply is not read to its end."""
 
-    @field_validator("base_url")
+    @model_validator(mode="before")
     @classmethod
-    def _is_an_http_url(cls, url: str) -> str:
-        parts = urlsplit(url.strip())
-        if parts.scheme not in ("http", "https") or not parts.hostname or " " in url.strip():
-            raise ValueError("wanted a URL such as http://127.0.0.1:8000/v1")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("wanted a URL without user, password, ? or #; put a key into api_key_env or headers")
-        _ = parts.port
-        return url.strip().rstrip("/")
+    def _query_stands_apart(cls, data: Any) -> Any:
+        # A key after `?` must not be where a URL is: that is described, fingerprinted and shown in errors.
+        if not isinstance(data, dict):
+            return data
+        apart = dict(data)
+        query: dict[str, str] = {}
+        for name in ("base_url", "url"):
+            url = data.get(name)
+            if isinstance(url, str) and "?" in url:
+                apart[name], _, written = url.partition("?")
+                query.update(parse_qsl(written, keep_blank_values=True))
+        own = apart.get("query")
+        return {**apart, "query": {**query, **(own if isinstance(own, dict) else {})}} if query else apart
 
     @field_validator("headers")
     @classmethod
@@ -88,6 +110,48 @@ class OpenAIChat(_Spec):
             if not is_sendable(value):
                 raise ValueError(f"the value of {name} holds a line break or a character outside ASCII")
         return headers
+
+
+ASKING_KEYS = frozenset(
+    {
+        "api_key_env",
+        "timeout_s",
+        "max_attempts",
+        "max_wait_s",
+        "max_run_wait_s",
+        "requests_per_minute",
+        "tokens_per_minute",
+        "max_body_mb",
+    }
+)
+"""How a target is asked, which changes none of its answers."""
+
+
+class ModelSpec(EndpointSpec):
+    """What every hosted model has in common, whatever its wire format."""
+
+    own_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys of the request body that a target sets itself, and `extra` may not."""
+
+    base_url: str
+    model: str = Field(min_length=1)
+    system: str | None = None
+    """A system prompt, or a file when it names one."""
+    temperature: Temperature | None = None
+    seed: Integer | None = None
+    """Sent where the wire format has one: chat completions and Gemini. Elsewhere it is provenance."""
+    max_tokens: Count | None = None
+    stream: bool = False
+    """Ask for the reply in pieces. What is read is the same; a reply that is cut off is noticed."""
+    tools: tuple[dict[str, Any], ...] = ()
+    """JSON-schema function tools offered with every case, beside the case's own."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Further keys of the request body, as the provider names them."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_http_url(cls, url: str) -> str:
+        return _http_url(url).rstrip("/")
 
     @field_validator("tools")
     @classmethod
@@ -101,9 +165,117 @@ class OpenAIChat(_Spec):
     @field_validator("extra")
     @classmethod
     def _extra_is_extra(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        if own := sorted(_OWN_KEYS & extra.keys()):
+        if own := sorted(cls.own_keys & extra.keys()):
             raise ValueError(f"{', '.join(own)} cannot stand under extra; a target sets them itself")
         return extra
+
+
+class OpenAIChat(ModelSpec):
+    """A model behind `{base_url}/chat/completions`, as OpenAI, vLLM, Ollama, llama.cpp and many others serve it."""
+
+    own_keys = frozenset({"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"})
+
+    kind: Literal["openai_chat"] = "openai_chat"
+    base_url: str
+    """Ends in `/v1` with nearly every server."""
+
+
+class OpenAIResponses(ModelSpec):
+    """A model behind `{base_url}/responses`."""
+
+    own_keys = frozenset({"model", "input", "instructions", "temperature", "max_output_tokens", "tools", "stream"})
+
+    kind: Literal["openai_responses"] = "openai_responses"
+    base_url: str = "https://api.openai.com/v1"
+    """Ends in `/v1`."""
+
+
+class Anthropic(ModelSpec):
+    """A model behind `{base_url}/v1/messages`."""
+
+    own_keys = frozenset({"model", "messages", "system", "temperature", "max_tokens", "tools", "stream"})
+
+    kind: Literal["anthropic"] = "anthropic"
+    base_url: str = "https://api.anthropic.com"
+    """The host alone."""
+
+
+class Gemini(ModelSpec):
+    """A model behind `{base_url}/v1beta/models/{model}:generateContent`."""
+
+    own_keys = frozenset({"contents", "systemInstruction", "tools"})
+
+    kind: Literal["gemini"] = "gemini"
+    base_url: str = "https://generativelanguage.googleapis.com"
+    """The host alone."""
+
+
+class HttpRead(_Spec):
+    """Where in the reply what stands: JMESPath expressions over its JSON."""
+
+    final: str | None = None
+    """The final text; a value that is no text is taken as its JSON."""
+    messages: str | None = None
+    """The conversation as OpenAI chat messages. Without `final`, its last assistant text is the answer."""
+    tool_calls: str | None = None
+    """A list of `{name, arguments}`, or of calls as chat messages have them."""
+    usage: str | None = None
+    """An object `{input_tokens, output_tokens}`, or with the names of chat completions."""
+    error: str | None = None
+    """The agent's own error; anything but null, false and an empty text fails the run."""
+    finish_reason: str | None = None
+    response_id: str | None = None
+
+    @field_validator("*")
+    @classmethod
+    def _is_an_expression(cls, expression: str | None) -> str | None:
+        if expression is not None:
+            import jmespath
+
+            try:
+                jmespath.compile(expression)
+            except jmespath.exceptions.JMESPathError as error:
+                raise ValueError(f"{expression!r} is no JMESPath expression: {error}") from error
+        return expression
+
+    @model_validator(mode="after")
+    def _finds_an_answer(self) -> Self:
+        if self.final is None and self.messages is None:
+            raise ValueError("wanted `final` or `messages`; without either there is no answer to read")
+        return self
+
+
+class Http(EndpointSpec):
+    """A person's own agent behind one URL: a JSON body with places to fill, and where its answer stands."""
+
+    kind: Literal["http"] = "http"
+    url: str
+    body: Any = Field(default_factory=lambda: {"input": "{{input}}"})
+    """
+    JSON, or its text. `{{input}}`, `{{messages}}`, `{{tools}}`, `{{case}}`, `{{run}}` and `{{run_id}}` are filled in:
+    alone in a text as the value itself, within one as text.
+    """
+    read: HttpRead
+    model: str = ""
+    """Provenance: what answers behind the agent, where known."""
+    temperature: Temperature | None = None
+    seed: Integer | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_http_url(cls, url: str) -> str:
+        return _http_url(url)
+
+    @field_validator("body")
+    @classmethod
+    def _is_json(cls, body: Any) -> Any:
+        if not isinstance(body, str):
+            return body
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            places = '{"messages": "{{messages}}"}'
+            raise ValueError(f"the text is not JSON: {error}; places to fill stand in quotes: {places}") from error
 
 
 class RecordedResult(_Spec):
@@ -137,7 +309,7 @@ class AgentTool(_Spec):
         return self
 
 
-class Agent(_Spec):
+class Agent(_TargetSpec):
     """A model target in a tool loop: asked until it answers without calling a tool."""
 
     kind: Literal["agent"] = "agent"
@@ -158,7 +330,7 @@ class Agent(_Spec):
         return tools
 
 
-class Python(_Spec):
+class Python(_TargetSpec):
     """A function of the user's: gets the input, returns the final text or a RunOutput."""
 
     kind: Literal["python"] = "python"
@@ -175,7 +347,7 @@ class Python(_Spec):
         return _function_path(path)
 
 
-class Recorded(_Spec):
+class Recorded(_TargetSpec):
     """Runs that happened elsewhere, replayed."""
 
     kind: Literal["recorded"] = "recorded"
@@ -201,14 +373,34 @@ class Recorded(_Spec):
         return runs
 
 
-TargetSpec = Annotated[OpenAIChat | Agent | Python | Recorded, Field(discriminator="kind")]
+class Otel(_TargetSpec):
+    """Runs read from OpenTelemetry GenAI spans, as the OTLP file exporter writes them: JSON lines."""
+
+    kind: Literal["otel"] = "otel"
+    path: str = Field(min_length=1)
+    case: str = Field(default="test.case.name", min_length=1)
+    """The attribute of a run's outermost span that names its case."""
+    run: str | None = Field(default=None, min_length=1)
+    """The attribute that numbers the runs of a case from 0; null numbers them by when they began."""
+    model: str = ""
+    temperature: Temperature | None = None
+    seed: Integer | None = None
+
+
+AnySpec = OpenAIChat | OpenAIResponses | Anthropic | Gemini | Agent | Http | Python | Recorded | Otel
+TargetSpec = Annotated[AnySpec, Field(discriminator="kind")]
 """A target as a suite file describes it, told apart by `kind`."""
 
-BY_KIND: dict[str, type[OpenAIChat | Agent | Python | Recorded]] = {
+BY_KIND: dict[str, type[AnySpec]] = {
     "openai_chat": OpenAIChat,
+    "openai_responses": OpenAIResponses,
+    "anthropic": Anthropic,
+    "gemini": Gemini,
     "agent": Agent,
+    "http": Http,
     "python": Python,
     "recorded": Recorded,
+    "otel": Otel,
 }
 
 

@@ -49,7 +49,8 @@ class Shell:
     def materialize(self, *assets: str, candidate: str | None = None, reason: str = "") -> dg.ExecuteInProcessResult:
         """One Dagster run of the named assets and the checks on them."""
         if candidate is not None:
-            self.instance.add_dynamic_partitions(f"{self.suite}_candidates", [candidate])
+            for partitions in ("candidates", "targets"):
+                self.instance.add_dynamic_partitions(f"{self.suite}_{partitions}", [candidate])
         config = {"ops": {f"{self.suite}__promotion": {"config": {"reason": reason}}}} if reason else None
         return self.defs.resolve_implicit_global_asset_job_def().execute_in_process(
             run_config=config,

@@ -35,6 +35,8 @@ def said(text: str | None, **fields: Any) -> RunOutput:
         (0.7, [said("a", response_id="r"), said("b", response_id="r"), said("c")], [0, 0, 2]),
         (0.7, [said("a", response_id="r"), said("a", response_id="s")], [0, 1]),
         (0, [said("a", response_id="r"), said("b", response_id="s"), said("b", response_id="r")], [0, 0, 0]),
+        (0.7, [said("a", served_by="7"), said("b", served_by="7"), said("a", served_by="8")], [0, 0, 2]),
+        (1, [said("a", served_by="7"), said("b", served_by="7", response_id="r"), said("c", response_id="r")], [0] * 3),
     ],
 )
 def test_runs_are_grouped_by_what_they_are_copies_of(

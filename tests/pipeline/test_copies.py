@@ -21,6 +21,8 @@ def recorded(case: str, run: int) -> dict[str, object]:
     output: dict[str, object] = {"case": case, "run": run, "final": TEXTS[(place * 7) % 4]}
     if place % 3 == 0:
         output["response_id"] = f"reply-{place % 2}"
+    if place % 4 == 1:
+        output["served_by"] = f"entry-{place % 3}"
     return output | {"scores": {"m": None if place % 11 == 0 else place % 2 == 0}}
 
 

@@ -19,7 +19,7 @@ class CountingServer:
     """
     Speaks chat completions on a free loopback port, echoes the last message, and counts.
 
-    `content_of` says what to answer a body instead; None is HTTP 503.
+    `content_of` says what to answer a body instead; None is HTTP 503. `usage_of` says what the n-th reply reports.
     `hold_after` answers that many requests and then keeps every further one waiting, so that a test can act in the
     middle of an evaluation without guessing when that is.
     """
@@ -30,6 +30,7 @@ class CountingServer:
         self.answered = 0
         self.hold_after: int | None = None
         self.content_of: Callable[[dict[str, Any]], str | None] = lambda body: body["messages"][-1]["content"]
+        self.usage_of: Callable[[int], Any] = lambda _: {"prompt_tokens": 3, "completion_tokens": 2}
         self.held = threading.Event()
         self.idle = threading.Event()
         self._connections = 0
@@ -48,6 +49,9 @@ class CountingServer:
         assert self._ready.wait(10)
 
     def stop(self) -> None:
+        """Close the port; a test may have done so before its fixture does."""
+        if not self._thread.is_alive():
+            return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
@@ -106,7 +110,7 @@ class CountingServer:
             "id": f"reply-{len(self.asked)}",
             "model": body["model"],
             "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+            "usage": self.usage_of(len(self.asked)),
         }
         sent = json.dumps(reply).encode() if content is not None else b"down"
         status = b"200 OK" if content is not None else b"503 Service Unavailable"

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import stamina
 
 from eval_assets.model.cases import Case
 from eval_assets.model.runs import RunOutput
-from eval_assets.targets import opening
-from eval_assets.targets.specs import Agent, OpenAIChat, Python, Recorded
+from eval_assets.targets import opening, retrying
+from eval_assets.targets.specs import AnySpec, OpenAIChat
 
 
 class Request(NamedTuple):
     headers: dict[str, str]
     body: Any
+    path: str = ""
 
 
 class Answer(NamedTuple):
@@ -88,10 +88,10 @@ class FaultServer:
             writer.close()
 
     async def _answer(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        lines = head.decode().strip().split("\r\n")[1:]
+        first, *lines = head.decode().strip().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        request = Request(headers, json.loads(body))
+        request = Request(headers, json.loads(body), first.split()[1])
         self.requests.append(request)
         step = self._script[0] if len(self._script) == 1 else self._script.pop(0)
         if step is None:
@@ -119,10 +119,9 @@ def server() -> Iterator[FaultServer]:
 
 
 @pytest.fixture(autouse=True)
-def no_backoff() -> Iterator[None]:
-    """Retries happen, and do not wait."""
-    with stamina.set_testing(True, attempts=10, cap=True):
-        yield
+def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries happen, and wait only as long as a server tells."""
+    monkeypatch.setattr(retrying, "FIRST_BACKOFF_S", 0.0)
 
 
 def says(text: Any = None, *, calls: list[tuple[str, str]] | None = None, **document: Any) -> dict[str, Any]:
@@ -155,12 +154,12 @@ def ask(tmp_path: Path) -> Ask:
     """Ask a target, opened as the product opens it, `times` at once."""
 
     def ask_target(
-        spec: OpenAIChat | Agent | Python | Recorded,
+        spec: AnySpec,
         case: Case | None = None,
         *,
         times: int = 1,
         concurrency: int = 4,
-        **others: OpenAIChat | Agent | Python | Recorded,
+        **others: AnySpec,
     ) -> list[RunOutput]:
         asked = case or Case(name="a", input="What is 2 + 2?")
 

@@ -146,8 +146,9 @@ def test_tool_calls_of_lax_servers_are_mended(server: FaultServer, model: Model,
     [output] = ask(model())
 
     assert output.messages[-1]["tool_calls"] == [
-        {"id": "call_0", "type": "function", "function": {"name": "look_up", "arguments": '{"id": 1}'}}
+        {"id": "call_0", "type": "function", "function": {"name": "look_up", "arguments": {"id": 1}}}
     ]
+    assert output.trajectory.tool_calls[0].arguments == '{"id": 1}'
 
 
 def test_a_refused_connection_is_unavailable(ask: Ask) -> None:

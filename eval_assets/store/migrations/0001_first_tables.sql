@@ -35,6 +35,8 @@ create table evaluations (
     model_id varchar,
     temperature double,
     seed bigint,
+    replayed_from varchar,
+    price json,
     started_at timestamptz,
     finished_at timestamptz,
     stored_at timestamptz
@@ -61,6 +63,7 @@ create table run_outputs (
     output_tokens bigint,
     finish_reason varchar,
     response_id varchar,
+    served_by varchar,
     attempts integer,
     scores json,
     started_at timestamptz
@@ -72,6 +75,7 @@ create table scorings (
     metrics varchar[],
     governance varchar[],
     judges json,
+    unavailable_as varchar,
     score_count bigint,
     scored_at timestamptz
 );
@@ -173,6 +177,39 @@ create table promotions (
     promoted_by varchar,
     promoted_at timestamptz
 );
+
+create table conformance_reports (
+    certification_id varchar,
+    suite varchar,
+    target varchar,
+    target_fingerprint varchar,
+    cases_digest varchar,
+    passed boolean,
+    score double,
+    passing integer,
+    failing integer,
+    unmeasured integer,
+    report json,
+    certified_at timestamptz
+);
+
+-- What a run cost in US dollars: null where it did not say what it used, or where nobody said the price.
+create view run_costs as
+select
+    run_outputs.evaluation_id,
+    evaluations.suite,
+    evaluations.target,
+    run_outputs.case_name,
+    run_outputs.case_hash,
+    run_outputs.run_index,
+    run_outputs.input_tokens,
+    run_outputs.output_tokens,
+    (
+        run_outputs.input_tokens * (evaluations.price ->> 'input_per_million')::double
+        + run_outputs.output_tokens * (evaluations.price ->> 'output_per_million')::double
+    ) / 1000000 as cost_usd
+from run_outputs
+inner join evaluations using (evaluation_id);
 
 create view latest_cases as
 with latest_contents as (

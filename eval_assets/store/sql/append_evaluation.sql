@@ -12,6 +12,8 @@ select
     $model_id as model_id,
     $temperature::double as temperature,
     $seed::bigint as seed,
+    $replayed_from as replayed_from,
+    $price::json as price,
     $started_at::timestamptz as started_at,
     $finished_at::timestamptz as finished_at,
     now() as stored_at

@@ -5,5 +5,6 @@ select
     $metrics::varchar[] as metrics,
     $governance::varchar[] as governance,
     $judges::json as judges,
+    $unavailable_as as unavailable_as,
     $score_count as score_count,
     $scored_at::timestamptz as scored_at

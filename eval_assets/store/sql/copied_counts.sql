@@ -1,5 +1,6 @@
--- Two runs of a case are copies when they share a reply's id, or put out the same where the same says something: at
--- temperature 0, or at an unknown one where it is long, because short answers repeat by chance.
+-- Two runs of a case are copies when they share a reply's id, when one entry of a cassette served both, or when they put
+-- out the same where the same says something: at temperature 0, or at an unknown one where it is long, because short
+-- answers repeat by chance.
 with scoring as (
     select evaluation_id
     from scorings
@@ -12,6 +13,7 @@ outputs as (
         run_outputs.case_hash,
         run_outputs.run_index,
         run_outputs.response_id,
+        run_outputs.served_by,
         case
             when evaluations.temperature = 0 then run_outputs.output_digest
             when evaluations.temperature is null and run_outputs.output_characters >= $telling_characters
@@ -31,6 +33,14 @@ repeated_replies as (
     having count(distinct run_index) > 1
 ),
 
+repeated_entries as (
+    select case_hash, served_by
+    from outputs
+    where served_by is not null
+    group by case_hash, served_by
+    having count(distinct run_index) > 1
+),
+
 repeated_digests as (
     select case_hash, digest
     from outputs
@@ -44,22 +54,33 @@ alike as (
         outputs.case_hash,
         outputs.run_index,
         coalesce(repeated_replies.response_id, 'none of run ' || outputs.run_index) as reply,
+        coalesce(repeated_entries.served_by, 'none of run ' || outputs.run_index) as entry,
         coalesce(repeated_digests.digest, 'none of run ' || outputs.run_index) as digest
     from outputs
     left join repeated_replies using (case_hash, response_id)
+    left join repeated_entries using (case_hash, served_by)
     left join repeated_digests using (case_hash, digest)
-    where repeated_replies.response_id is not null or repeated_digests.digest is not null
+    where
+        repeated_replies.response_id is not null
+        or repeated_entries.served_by is not null
+        or repeated_digests.digest is not null
 ),
 
--- The first run of each group, handed on from those that share a reply to those that share an output, and back.
+-- The first run of each group, handed on from those that share a reply to those that share an entry or an output, and
+-- round again.
 by_reply as (
     select *, min(run_index) over (partition by case_hash, reply) as first_run
     from alike
 ),
 
+by_entry as (
+    select * replace (min(first_run) over (partition by case_hash, entry) as first_run)
+    from by_reply
+),
+
 by_digest as (
     select * replace (min(first_run) over (partition by case_hash, digest) as first_run)
-    from by_reply
+    from by_entry
 ),
 
 by_reply_again as (
@@ -67,12 +88,17 @@ by_reply_again as (
     from by_digest
 ),
 
+by_entry_again as (
+    select * replace (min(first_run) over (partition by case_hash, entry) as first_run)
+    from by_reply_again
+),
+
 groups as (
     select
         case_hash,
         run_index,
         min(first_run) over (partition by case_hash, digest) as first_run
-    from by_reply_again
+    from by_entry_again
 ),
 
 scored as (

@@ -11,6 +11,8 @@ select
     model_id,
     temperature,
     seed,
+    replayed_from,
+    price,
     started_at,
     finished_at
 from evaluations

@@ -21,6 +21,7 @@ select
     run.output.usage.output_tokens as output_tokens,
     run.output.finish_reason as finish_reason,
     run.output.response_id as response_id,
+    run.output.served_by as served_by,
     run.output.attempts as attempts,
     run.output.scores as scores,
     run.started_at as started_at
@@ -45,6 +46,7 @@ from read_json(
                 trace_error varchar,
                 finish_reason varchar,
                 response_id varchar,
+                served_by varchar,
                 attempts integer,
                 scores json,
                 trajectory json

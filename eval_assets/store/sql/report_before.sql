@@ -1,5 +1,5 @@
 -- Another report of the same evaluation is the same measurement again, not an earlier one; and a target described
--- otherwise is another target.
+-- otherwise is another target. A replay is no measurement at all.
 with this as (
     select
         suite,
@@ -28,5 +28,6 @@ inner join this
 where
     reports.evaluation_id <> this.evaluation_id
     and reports.created_at < this.created_at
+    and reports.evaluation_id not in (select evaluation_id from evaluations where replayed_from is not null)
 order by reports.created_at desc, reports.report_id desc
 limit 1

@@ -33,6 +33,7 @@ select
     run_outputs.output_tokens,
     run_outputs.finish_reason,
     run_outputs.response_id,
+    run_outputs.served_by,
     run_outputs.attempts,
     run_outputs.scores,
     run_outputs.stated_trajectory,

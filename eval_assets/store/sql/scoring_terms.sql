@@ -1,7 +1,8 @@
 select
     metrics,
     governance,
-    judges
+    judges,
+    unavailable_as
 from scorings
 where scoring_id = $scoring_id
 limit 1
