@@ -44,7 +44,10 @@ def ui(project: Path) -> Iterator[subprocess.Popen[str]]:
         command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as running:
         yield running
-        running.kill()
+        if running.poll() is None:
+            for process in psutil.Process(running.pid).children(recursive=True):
+                process.kill()
+            running.kill()
 
 
 @pytest.mark.slow
