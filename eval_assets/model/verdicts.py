@@ -20,6 +20,7 @@ TESTS: tuple[Test, ...] = ("pooled", "stratified", "sign_flip")
 """Runs taken as independent; these cases; cases like these."""
 
 _TAG = "tag:"
+_JUDGED = frozenset({"regression", "improvement", "flat"})
 
 
 class GatePolicy(Noun):
@@ -128,8 +129,8 @@ class Comparison(Noun):
 
     @property
     def inconclusives(self) -> tuple[MetricComparison, ...]:
-        """The metrics that cannot be judged."""
-        return tuple(metric for metric in self.metrics if metric.direction == "inconclusive")
+        """The metrics that cannot be judged; a direction that nobody knows is among them."""
+        return tuple(metric for metric in self.metrics if metric.direction not in _JUDGED)
 
     @property
     def missed_floors(self) -> tuple[FloorFinding, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from eval_assets import Comparison, GatePolicy, Inconclusive, Regression, Report, compare
+from eval_assets import Comparison, GatePolicy, Inconclusive, MetricComparison, Regression, Report, compare
 from eval_assets.analysis import compare as comparing
 from eval_assets.analysis import gate
 from eval_assets.errors import RegressionAndInconclusive
@@ -44,6 +44,14 @@ def test_anything_not_measured_is_inconclusive(make_report: Make) -> None:
         comparison.gate()
 
     assert gate.decide(comparison).exit_code == 3
+
+
+def test_a_direction_nobody_knows_never_passes(make_report: Make) -> None:
+    comparison = compared(make_report, a=((50, 100, 0), (51, 100, 0)))
+    odd = MetricComparison.model_construct(**{**comparison.metrics[0].__dict__, "direction": "sideways"})
+
+    with pytest.raises(Inconclusive):
+        Comparison.model_construct(**{**comparison.__dict__, "metrics": (odd,)}).gate()
 
 
 def test_both_can_hold_and_every_metric_is_named(make_report: Make) -> None:
