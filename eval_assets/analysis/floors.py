@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eval_assets.analysis.pairing import NO_RUNS
 from eval_assets.model.reports import MetricStat, Report
-from eval_assets.model.verdicts import FloorFinding, GatePolicy, floor_parts
+from eval_assets.model.verdicts import Finding, FloorFinding, GatePolicy, floor_parts
 from eval_assets.stats import floors as planning
 
 
@@ -18,34 +19,24 @@ def _finding(name: str, wanted: float, report: Report, policy: GatePolicy) -> Fl
     tag, metric = floor_parts(name)
     stats: Mapping[str, MetricStat] = report.overall if tag is None else report.by_tag.get(tag, {})
     stat = stats.get(metric)
-    if stat is None or not stat.scored:
-        missing = "is not in the new report" if stat is None else "has no scored runs in the new report"
-        return FloorFinding(
-            floor=name,
-            wanted=wanted,
-            passes=0,
-            scored=0,
-            unscored=stat.unscored if stat else 0,
-            ci_low=0.0,
-            ci_high=1.0,
-            finding="inconclusive",
-            note=f"{missing}, so the floor {wanted:.1%} is open",
-        )
-    finding, note = _judged(stat, wanted, policy)
+    finding, note = _unmeasured(stat, wanted) or _judged(stat or NO_RUNS, wanted, policy)
     return FloorFinding(
         floor=name,
         wanted=wanted,
-        passes=stat.passes,
-        scored=stat.scored,
-        unscored=stat.unscored,
-        ci_low=stat.ci_low,
-        ci_high=stat.ci_high,
         finding=finding,
         note=note,
+        **(stat or NO_RUNS).model_dump(exclude={"rate"}),
     )
 
 
-def _judged(stat: MetricStat, wanted: float, policy: GatePolicy) -> tuple[str, str]:
+def _unmeasured(stat: MetricStat | None, wanted: float) -> tuple[Finding, str] | None:
+    if stat is not None and stat.scored:
+        return None
+    missing = "is not in the new report" if stat is None else "has no scored runs in the new report"
+    return "inconclusive", f"{missing}, so the floor {wanted:.1%} is open"
+
+
+def _judged(stat: MetricStat, wanted: float, policy: GatePolicy) -> tuple[Finding, str]:
     seen = f"{stat.passes} of {stat.scored} passed, 95 % interval {stat.ci_low:.1%} to {stat.ci_high:.1%}"
     if stat.ci_high < wanted:
         return "missed", f"is below its floor {wanted:.1%}: {seen}"

@@ -14,6 +14,7 @@ from eval_assets.model.runs import Provenance
 
 Direction = Literal["regression", "improvement", "flat", "inconclusive"]
 Outcome = Literal["pass", "regression", "inconclusive"]
+Finding = Literal["held", "missed", "inconclusive"]
 Test = Literal["pooled", "stratified", "sign_flip"]
 UnavailableAs = Literal["unscored", "fail"]
 TESTS: tuple[Test, ...] = ("pooled", "stratified", "sign_flip")
@@ -79,7 +80,7 @@ class FloorFinding(Noun):
     ci_low: float
     """The floor is held when this reaches it: 2 of 2 is no evidence for 85 %."""
     ci_high: float
-    finding: Literal["held", "missed", "inconclusive"]
+    finding: Finding
     note: str = ""
     """Why it is missed or inconclusive, and what would settle it."""
 

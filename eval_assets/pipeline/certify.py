@@ -124,9 +124,7 @@ def _cases(suite: Suite) -> CaseSet:
 
 
 def _check(suite: Suite, target: str, cases: CaseSet) -> None:
-    if target not in suite.targets:
-        known = ", ".join(suite.targets)
-        raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
+    suite.check_has(target)
     if not is_certifiable(suite, target):
         message = f"target {target!r} replays runs that happened elsewhere; there is no one to certify"
         raise ConfigError(Problem(message, suite.path))

@@ -67,9 +67,7 @@ def check_target(suite: Suite, target: str) -> None:
     Raises:
         ConfigError: The suite has no such target, or every problem of it at once.
     """
-    if target not in suite.targets:
-        known = ", ".join(suite.targets)
-        raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
+    suite.check_has(target)
     found = opening.problems(target, suite.targets, folder=suite.folder, case_set=suite.case_set, runs=suite.runs)
     found += budgets.problems(suite, target)
     problems = [*(Problem(f"target {target!r}: {problem}", suite.path) for problem in found), *judges.problems(suite)]
@@ -206,9 +204,7 @@ def latest_report(workspace: Workspace, target: str) -> StoredReport:
         NothingMeasured: There is none; the message says how to make it.
     """
     suite = workspace.suite
-    if target not in suite.targets:
-        known = ", ".join(suite.targets)
-        raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", suite.path))
+    suite.check_has(target)
     stored = workspace.store.latest_report(suite.name, target)
     if stored is None:
         raise NothingMeasured(f"{target!r} has no report yet; measure it: eval-assets run {suite.path} {target}")

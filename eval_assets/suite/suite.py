@@ -106,6 +106,17 @@ class Suite:
         """Where the suite's relative paths start."""
         return self.path.parent
 
+    def check_has(self, target: str) -> None:
+        """
+        Refuse a name that is no target of the suite.
+
+        Raises:
+            ConfigError: It is not; the message names those that are.
+        """
+        if target not in self.targets:
+            known = ", ".join(self.targets)
+            raise ConfigError(Problem(f"there is no target {target!r} (targets: {known})", self.path))
+
 
 def load_suite(path: Path, *, environment: Mapping[str, str] = os.environ) -> Suite:
     """
